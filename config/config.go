@@ -14,34 +14,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// One level of folders, whatever they are called: a folder is there once it holds a file.
+// The pattern matches the YAML files of every folder below this one, so a new folder needs no change here.
 //
 //go:embed */*.yaml
 var files embed.FS
 
-// Folder is a part of the configuration that is installed together.
+// Folder is a folder of manifests that are installed together.
 type Folder string
 
 const (
-	// CRD holds the CustomResourceDefinitions of all kinds, those of the host and those of the members.
+	// CRD has the CustomResourceDefinitions of all kinds of Fairlead, for the host and for members.
 	CRD Folder = "crd"
-	// RBAC holds the roles of the manager and those for people.
+	// RBAC has the roles of the manager, and roles for people.
 	RBAC Folder = "rbac"
-	// Webhook holds the registration of the admission webhook.
+	// Webhook has the configurations that register the admission webhooks.
 	Webhook Folder = "webhook"
-	// Rotation holds the role with which the manager writes the authority of its certificate into that registration.
+	// Rotation has the role with which the manager writes the CA of its certificate into the webhook configurations.
+	// Without cert-manager, the manager makes and renews that certificate itself.
 	Rotation Folder = "rotation"
-	// Manager holds the Deployment of the manager and the objects beside it.
+	// Manager has the Deployment of the manager, and the objects that the Deployment needs.
 	Manager Folder = "manager"
-	// CertManager holds the objects with which cert-manager makes the certificate of the webhooks.
+	// CertManager has the objects with which cert-manager makes the certificate of the webhooks.
 	CertManager Folder = "certmanager"
-	// Prometheus holds the ServiceMonitor, and what opens the metrics.
+	// Prometheus has the ServiceMonitor of the manager, the objects that let Prometheus read the metrics, and the
+	// PrometheusRule with recording rules and alerts.
 	Prometheus Folder = "prometheus"
 )
 
-// Objects decodes every object of a folder, in the order of file names and, within a file, of documents.
-// The objects are the caller's to change. A folder without files is an error: a program that installs nothing
-// and calls it success would be believed.
+// Objects decodes every object of a folder, in the order of the file names and of the documents in a file. The caller
+// may change the objects. A folder without files is an error, because an installation that installs nothing would look
+// like a success.
 func Objects(folder Folder) ([]*unstructured.Unstructured, error) {
 	entries, err := files.ReadDir(string(folder))
 	if err != nil {
@@ -62,7 +64,7 @@ func Objects(folder Folder) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// CustomResourceDefinition is the CRD of that name, "deliveries.federation.fairlead.dev" for example.
+// CustomResourceDefinition returns the CRD of this name, for example "deliveries.federation.fairlead.dev".
 func CustomResourceDefinition(name string) (*unstructured.Unstructured, error) {
 	crds, err := Objects(CRD)
 	if err != nil {
@@ -73,7 +75,7 @@ func CustomResourceDefinition(name string) (*unstructured.Unstructured, error) {
 			return crd, nil
 		}
 	}
-	return nil, fmt.Errorf("looking up CRD %s: none of the %d embedded ones is called that", name, len(crds))
+	return nil, fmt.Errorf("looking up CRD %s: none of the %d embedded CRDs has this name", name, len(crds))
 }
 
 func decode(name string) ([]*unstructured.Unstructured, error) {
@@ -91,7 +93,7 @@ func decode(name string) ([]*unstructured.Unstructured, error) {
 			return objects, nil
 		case err != nil:
 			return nil, fmt.Errorf("decoding embedded %s, document %d: %w", name, len(objects)+1, err)
-		case len(object.Object) == 0: // only a comment between two separators
+		case len(object.Object) == 0: // a document without content, such as a comment between two separators
 		default:
 			objects = append(objects, object)
 		}

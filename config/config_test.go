@@ -12,9 +12,9 @@ import (
 func TestObjects(t *testing.T) {
 	for name, tc := range map[string]struct {
 		folder Folder
-		want   []string // "kind name", in order
+		want   []string // "KIND NAME" of each object, in the order of Objects
 	}{
-		"CRDs of host and members are all there": {
+		"the folder has all CRDs of host and members": {
 			folder: CRD,
 			want: []string{
 				"CustomResourceDefinition approvals.federation.fairlead.dev",
@@ -22,6 +22,7 @@ func TestObjects(t *testing.T) {
 				"CustomResourceDefinition deliveries.federation.fairlead.dev",
 				"CustomResourceDefinition federateds.federation.fairlead.dev",
 				"CustomResourceDefinition memberclusters.federation.fairlead.dev",
+				"CustomResourceDefinition memberreports.federation.fairlead.dev",
 				"CustomResourceDefinition memberships.federation.fairlead.dev",
 			},
 		},
@@ -53,8 +54,8 @@ func TestCustomResourceDefinition(t *testing.T) {
 		crd     string
 		wantErr string
 	}{
-		"one that is there":     {crd: "deliveries.federation.fairlead.dev"},
-		"one that is not there": {crd: "deliverys.federation.fairlead.dev", wantErr: "deliverys.federation.fairlead.dev"},
+		"a CRD that exists":         {crd: "deliveries.federation.fairlead.dev"},
+		"a CRD that does not exist": {crd: "deliverys.federation.fairlead.dev", wantErr: "deliverys.federation.fairlead.dev"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd, err := CustomResourceDefinition(tc.crd)

@@ -10,22 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// PointWebhooks has every webhook of a configuration call the server at base, verified with ca, a PEM bundle. The path
-// of each stays.
+// PointWebhooks makes the API server call every webhook of a configuration at a new URL: base, followed by the path
+// that the webhook has now. ca is the PEM bundle with which the API server verifies the server at base.
 func PointWebhooks(configuration *unstructured.Unstructured, base string, ca []byte) error {
 	return point(configuration, func(path string) map[string]any {
 		return map[string]any{"url": base + path, "caBundle": base64.StdEncoding.EncodeToString(ca)}
 	})
 }
 
-// PointWebhooksAtService has every webhook of a configuration call port 443 of a Service. The path of each stays.
+// PointWebhooksAtService makes the API server call every webhook of a configuration at port 443 of a Service, under the
+// path that the webhook has now.
 func PointWebhooksAtService(configuration *unstructured.Unstructured, namespace, name string) error {
 	return point(configuration, func(path string) map[string]any {
 		return map[string]any{"service": map[string]any{"namespace": namespace, "name": name, "path": path, "port": int64(443)}}
 	})
 }
 
-// point replaces the clientConfig of every webhook. The paths are those of the URLs, or of the Services, that they have.
+// point replaces the clientConfig of every webhook in a configuration by the result of clientConfig. The argument of
+// clientConfig is the path in the webhook's present Service or URL.
 func point(configuration *unstructured.Unstructured, clientConfig func(path string) map[string]any) error {
 	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
 	if err != nil {
@@ -34,7 +36,7 @@ func point(configuration *unstructured.Unstructured, clientConfig func(path stri
 	for i := range webhooks {
 		webhook, ok := webhooks[i].(map[string]any)
 		if !ok {
-			return fmt.Errorf("reading webhooks[%d] of %s %s: it is no object", i, configuration.GetKind(), configuration.GetName())
+			return fmt.Errorf("reading webhooks[%d] of %s %s: it is not an object", i, configuration.GetKind(), configuration.GetName())
 		}
 		path, _, _ := unstructured.NestedString(webhook, "clientConfig", "service", "path")
 		if path == "" {

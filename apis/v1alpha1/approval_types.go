@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Approval permits one action on one wrapper, which the manager does not take by itself. A person writes it with
-// `hostctl approve` or `hostctl recover`. It is in the namespace of the Federated, or in fairlead-system for a
-// ClusterFederated. It cannot be changed. To withdraw it, delete it before the manager has acted on it.
+// Approval is the decision of a person: it permits the manager one action on one wrapper. `hostctl approve` and
+// `hostctl recover` write it. It is in the namespace of the Federated, or in fairlead-system for a ClusterFederated. An
+// Approval cannot be changed. To withdraw it, delete it before the manager has acted on it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced
@@ -40,12 +40,12 @@ type ApprovalList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitzero"`
 
-	// items are the approvals.
+	// items are the Approvals.
 	// +required
 	Items []Approval `json:"items"`
 }
 
-// ApprovalSpec is the permitted action, its wrapper and its members.
+// ApprovalSpec is the permitted action, and the wrapper and the members for which it is permitted.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval cannot be changed: delete it, and write another"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Removal' ? has(self.decision) : !has(self.decision)",message="decision goes with allow: Removal, and only with it"
@@ -55,20 +55,25 @@ type ApprovalList struct {
 // +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Skip', 'Retry'] ? has(self.rollout) && has(self.revision) : !has(self.rollout) && !has(self.revision)",message="rollout and revision go with allow: Wave, Skip and Retry, and only with them: take them from status.rollout"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Wave' ? has(self.wave) : !has(self.wave)",message="wave goes with allow: Wave, and only with it"
 type ApprovalSpec struct {
-	// wrapper is the wrapper that the Approval is for.
+	// wrapper identifies the wrapper for which the action is permitted.
 	// +required
-	Wrapper ApprovedWrapper `json:"wrapper,omitzero"`
+	Wrapper WrapperReference `json:"wrapper,omitzero"`
 
-	// allow is the permitted action. Removal: the manager removes the wrapper from these members, even if they are more
-	// than spec.rollout.maxRemoval allows. Release: the manager no longer waits for these members, and the wrapper's
-	// objects stay there. Overwrite: the manager may replace the named Deliveries, although the member holds a newer
-	// generation, or objects of an earlier wrapper. Wave: the wave may begin. Skip: no wave waits for these members, and
-	// their failure does not count. Retry: the manager tries a revision that failed again.
+	// allow is the permitted action.
+	// - Removal: the manager removes the wrapper from the members in clusters, even if that is more than
+	//   spec.rollout.maxRemoval allows.
+	// - Release: the manager stops waiting for the members in clusters that the wrapper is leaving. The wrapper's objects
+	//   stay there.
+	// - Overwrite: the manager replaces the Deliveries in overwrites, although they are of a later generation of the
+	//   wrapper (reason HostBehindMember), or of an earlier wrapper of this name (reason WrapperReplaced).
+	// - Wave: the wave in the field wave may begin.
+	// - Skip: no wave waits for the members in clusters, and their failure does not count.
+	// - Retry: the manager tries again a revision that failed.
 	// +required
 	// +kubebuilder:validation:Enum=Removal;Release;Overwrite;Wave;Skip;Retry
 	Allow ApprovedAct `json:"allow,omitempty"`
 
-	// clusters are the names of the members that the Approval is for.
+	// clusters are the names of the members for which the action is permitted. It is absent for Wave and Retry.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -77,34 +82,36 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Clusters []string `json:"clusters,omitempty"`
 
-	// decision is the value of status.placement.decision. A later removal of the same members has another value, and
-	// needs another Approval.
+	// decision is the value of status.placement.decision of the wrapper. It is required for Removal. A later removal, even
+	// from the same members, has another value and needs another Approval.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Decision string `json:"decision,omitempty"`
 
-	// rollout is the value of status.rollout.id. A later rollout has another value, and needs another Approval.
+	// rollout is the value of status.rollout.id of the wrapper. It is required for Wave, Skip and Retry. A later rollout
+	// has another value and needs another Approval.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Rollout string `json:"rollout,omitempty"`
 
-	// revision is the value of status.rollout.revision.
+	// revision is the value of status.rollout.revision of the wrapper, the name of a ControllerRevision. It is required
+	// for Wave, Skip and Retry.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
 
-	// wave is the name of the wave that may begin.
+	// wave is the name of the wave that may begin. It is required for Wave.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Wave string `json:"wave,omitempty"`
 
-	// overwrites are the Deliveries that the manager may replace, one for each of clusters. Copy uid and generation
-	// from the wrapper's status.clusters. The Approval is valid only for that content of the Delivery. The manager's
-	// first write uses it up, so the Approval permits nothing after a later restore.
+	// overwrites are the Deliveries that the manager may replace, one for each member in clusters. Copy uid and generation
+	// from status.clusters[].delivery of the wrapper. The manager's write increments the generation, so the Approval
+	// permits one write: it permits nothing if the host is restored again later.
 	// +optional
 	// +listType=map
 	// +listMapKey=cluster
@@ -121,38 +128,20 @@ type OverwrittenDelivery struct {
 	// +kubebuilder:validation:MaxLength=63
 	Cluster string `json:"cluster,omitempty"`
 
-	// uid is the Delivery's own uid.
+	// uid is the metadata.uid of the Delivery.
 	// +required
 	UID types.UID `json:"uid,omitempty"`
 
-	// generation is the Delivery's own generation.
+	// generation is the metadata.generation of the Delivery.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Generation int64 `json:"generation,omitempty"`
 }
 
-// ApprovedWrapper names a wrapper. Its namespace is the Approval's.
-type ApprovedWrapper struct {
-	// kind is Federated or ClusterFederated.
-	// +required
-	// +kubebuilder:validation:Enum=Federated;ClusterFederated
-	Kind WrapperKind `json:"kind,omitempty"`
-
-	// name is the wrapper's name.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name,omitempty"`
-
-	// uid is the wrapper's uid. A later wrapper of the same name needs an Approval of its own.
-	// +required
-	UID types.UID `json:"uid,omitempty"`
-}
-
-// ApprovedAct is a permitted action.
+// ApprovedAct is the type of ApprovalSpec.Allow.
 type ApprovedAct string
 
-// The actions that an Approval permits.
+// The values of ApprovedAct. ApprovalSpec.Allow explains them.
 const (
 	AllowRemoval   ApprovedAct = "Removal"
 	AllowRelease   ApprovedAct = "Release"

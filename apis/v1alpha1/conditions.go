@@ -2,247 +2,323 @@
 
 package v1alpha1
 
-// Condition types of a wrapper. Reconciling and Stalled exist only while they are True, because kstatus reads them so.
+// Condition types of a wrapper. Reconciling and Stalled are present only while they are True: programs that use
+// kstatus, such as Flux and Argo CD, expect that.
 const (
-	// ConditionPlaced: status.placement has a decision for the present spec.
+	// ConditionPlaced: the manager has decided which members get the objects of the present spec (status.placement).
 	ConditionPlaced = "Placed"
-	// ConditionPushed: every placed member holds the update revision.
+	// ConditionPushed: every placed member has the update revision, and the wrapper has left all other members.
 	ConditionPushed = "Pushed"
-	// ConditionHealthy: the objects on the members are healthy.
+	// ConditionHealthy: every placed member is healthy with the revision that it is to have now.
 	ConditionHealthy = "Healthy"
-	// ConditionReady is the summary of the other conditions, of a wrapper and of a MemberCluster.
+	// ConditionReady is the summary of the other conditions. Wrappers and MemberClusters have it.
 	ConditionReady = "Ready"
-	// ConditionReconciling: work is under way.
+	// ConditionReconciling: the manager is still bringing the members to the desired state.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled: on at least one member another try cannot help; a person has to act.
+	// ConditionStalled: the manager cannot go on, on at least one member or as a whole, before a person changes something.
 	ConditionStalled = "Stalled"
 )
 
-// Condition types of a MemberCluster, beside Ready.
+// Condition types of a MemberCluster. A MemberCluster also has ConditionReady.
 const (
 	// ConditionReachable: the member's API server answers.
 	ConditionReachable = "Reachable"
-	// ConditionCredentialsValid: the API server accepts the host's credentials, and belongs to the cluster that joined.
+	// ConditionCredentialsValid: the member's API server accepts the host's credentials, and belongs to the cluster that
+	// joined.
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionCollectorReady: a collector observes the objects on the member.
 	ConditionCollectorReady = "CollectorReady"
-	// ConditionMemberOutdated exists only while it is True: the member's CRDs lack fields of the host's, or its
-	// collector is older than the manager. Another join of the member ends it.
+	// ConditionMemberOutdated: the member's CRDs lack fields that the host's CRDs have, or the member's collector is older
+	// than the manager. It is present only while it is True. Another `hostctl join` of the member ends it.
 	ConditionMemberOutdated = "MemberOutdated"
 )
 
-// Reasons of wrapper conditions.
+// Reasons of the conditions of a wrapper, of its events, and of a rollout (status.rollout.waitingFor).
 const (
-	// ReasonPlaced surfaces when the placement is decided.
+	// ReasonPlaced surfaces when the manager has decided which members get the objects.
 	ReasonPlaced = "Placed"
 	// ReasonNoClusterMatches surfaces when spec.placement selects no member.
 	ReasonNoClusterMatches = "NoClusterMatches"
-	// ReasonClusterNotFound surfaces when spec.placement names a member that is not registered. If only an override
-	// names such a member, it is the reason of a Ready that stays True.
+	// ReasonClusterNotFound surfaces when spec.placement names a MemberCluster that does not exist. If only an override
+	// names such a MemberCluster, Ready stays True and has this reason.
 	ReasonClusterNotFound = "ClusterNotFound"
 	// ReasonRemovalNeedsApproval surfaces when the wrapper would leave more members within an hour than
-	// spec.rollout.maxRemoval allows; also on a member's line.
+	// spec.rollout.maxRemoval allows. It also surfaces on the members whose removal waits for that reason.
 	ReasonRemovalNeedsApproval = "RemovalNeedsApproval"
-	// ReasonWaveHeld surfaces on a member that waits, because an earlier wave of the rollout has not passed.
+	// ReasonWaveHeld surfaces on a member that waits because an earlier wave of the rollout has not passed. During a
+	// rollback, it surfaces on a member that waits because a later wave has not gone back yet.
 	ReasonWaveHeld = "WaveHeld"
-	// ReasonWaveNeedsApproval surfaces when the current wave begins only after an Approval.
+	// ReasonWaveNeedsApproval surfaces when the current wave waits for an Approval with allow: Wave before it begins.
 	ReasonWaveNeedsApproval = "WaveNeedsApproval"
-	// ReasonWaveSoaking surfaces while all members of the current wave are Healthy and have to stay so for soakSeconds.
+	// ReasonWaveSoaking surfaces while all members of the current wave are Healthy, and have not been for soakSeconds yet.
 	ReasonWaveSoaking = "WaveSoaking"
-	// ReasonMaxUnavailableReached surfaces when so many members are not Healthy that no other one may change.
+	// ReasonMaxUnavailableReached surfaces when as many members are not Healthy as spec.rollout.maxUnavailable allows. The
+	// manager then updates no Healthy member.
 	ReasonMaxUnavailableReached = "MaxUnavailableReached"
-	// ReasonMaxConcurrentReached surfaces when as many members of the wave change as maxConcurrent allows.
+	// ReasonMaxConcurrentReached surfaces when the manager is updating as many members of the wave as maxConcurrent of the
+	// wave allows.
 	ReasonMaxConcurrentReached = "MaxConcurrentReached"
-	// ReasonNotHealthy surfaces when the rollout waits for updated members to become Healthy.
+	// ReasonNotHealthy surfaces when the rollout waits until a member becomes Healthy.
 	ReasonNotHealthy = "NotHealthy"
-	// ReasonRolloutStopped surfaces when too many members failed, and no further member changes.
+	// ReasonRolloutStopped surfaces when too many members of a wave failed, so the manager updates no further member.
 	ReasonRolloutStopped = "RolloutStopped"
-	// ReasonRenderingLost surfaces on a member that waits, when its earlier revision cannot be rendered again as it was.
-	// Drift is reported there and not repaired.
+	// ReasonRenderingLost surfaces on a member that waits in a rollout, if the manager cannot render the revision of that
+	// member exactly as before. The manager then reports drift on that member, and does not repair it. It also surfaces
+	// when the rollout waits for a member for which the manager cannot render the newest revision.
 	ReasonRenderingLost = "RenderingLost"
-	// ReasonRolloutBegan surfaces as an event when a revision begins to go out.
+	// ReasonRolloutBegan surfaces as an event when a rollout begins to bring a revision to the members.
 	ReasonRolloutBegan = "RolloutBegan"
-	// ReasonWaveBegan surfaces as an event when the members of a later wave may change.
+	// ReasonWaveBegan surfaces as an event when a wave begins, so that the manager may update its members. At the start of
+	// a rollout, RolloutBegan surfaces instead.
 	ReasonWaveBegan = "WaveBegan"
 	// ReasonRolloutComplete surfaces as an event when every wave has passed.
 	ReasonRolloutComplete = "RolloutComplete"
-	// ReasonRolloutPaused surfaces as an event when too many members failed and spec.rollout.onFailure is Pause.
+	// ReasonRolloutPaused surfaces as an event when too many members failed, and the manager changes no further member:
+	// spec.rollout.onFailure is Pause, or there is no good revision to go back to.
 	ReasonRolloutPaused = "RolloutPaused"
-	// ReasonRolloutRollsBack surfaces as an event when too many members failed and the fleet goes back.
+	// ReasonRolloutRollsBack surfaces as an event when too many members failed, and the manager begins to take all members
+	// back to the last good revision.
 	ReasonRolloutRollsBack = "RolloutRollsBack"
-	// ReasonRolloutRolledBack surfaces as an event when every member that the manager can reach is back.
+	// ReasonRolloutRolledBack surfaces as an event when every member that the manager can reach is back at the last good
+	// revision.
 	ReasonRolloutRolledBack = "RolloutRolledBack"
-	// ReasonApprovalOutdated surfaces as an event when an Approval names another rollout or revision, so it does not count.
+	// ReasonVersionTaken surfaces as an event when the manager takes a new version for a Subscription with approve:
+	// Latest.
+	ReasonVersionTaken = "VersionTaken"
+	// ReasonVersionsDiffer surfaces in status.upgrade when members of the first wave report different versions of an
+	// operator. The manager then takes none of them.
+	ReasonVersionsDiffer = "VersionsDiffer"
+	// ReasonApprovalOutdated surfaces as an event when an Approval does not count, because it names another rollout or
+	// revision than the present one.
 	ReasonApprovalOutdated = "ApprovalOutdated"
-	// ReasonAllUpdated surfaces when every placed member holds the update revision.
+	// ReasonAllUpdated surfaces when every placed member has the update revision, and the wrapper has left all other
+	// members.
 	ReasonAllUpdated = "AllUpdated"
 	// ReasonAllHealthy surfaces when the wrapper is healthy on every placed member.
 	ReasonAllHealthy = "AllHealthy"
-	// ReasonSpecInvalid surfaces when the spec cannot be rendered for any member and admission did not
-	// catch it.
+	// ReasonSpecInvalid surfaces when the manager cannot render the spec for any member, although admission accepted it.
 	ReasonSpecInvalid = "SpecInvalid"
 	// ReasonDeleting surfaces while the manager removes a deleted wrapper from its members.
 	ReasonDeleting = "Deleting"
-	// ReasonSuspended surfaces when the wrapper or the member is suspended and changes wait.
+	// ReasonSuspended surfaces when spec.suspend of the wrapper, or of a MemberCluster, prevents changes on members.
 	ReasonSuspended = "Suspended"
 )
 
-// Reasons of a member's line in the status of a wrapper.
+// Reasons of a member's entry in status.clusters of a wrapper.
 const (
-	// ReasonPushing surfaces while the manager writes the objects.
+	// ReasonPushing surfaces while the manager writes the objects to the member.
 	ReasonPushing = "Pushing"
-	// ReasonApplying surfaces when the objects are there and the collector has not judged them yet.
+	// ReasonApplying surfaces when the manager has applied the objects, and the collector has not judged their health yet.
 	ReasonApplying = "Applying"
-	// ReasonLeaving surfaces while the manager removes a wrapper from a member, and on a MemberCluster whose unjoin
-	// has not finished.
+	// ReasonLeaving surfaces while the manager removes a wrapper from a member. On a MemberCluster, it surfaces while the
+	// manager removes Fairlead from the member.
 	ReasonLeaving = "Leaving"
-	// ReasonOverrideInvalid surfaces when an override cannot be applied for a member.
+	// ReasonOverrideInvalid surfaces when the manager cannot apply an override for a member. For example, the member's
+	// MemberCluster does not have the label that the override needs.
 	ReasonOverrideInvalid = "OverrideInvalid"
-	// ReasonOverrideTooCostly surfaces when the overrides for a member exceed the work limit of a rendering, or when
-	// the distinct renderings of a wrapper together exceed the limit of a wrapper.
+	// ReasonOverrideTooCostly surfaces when the overrides for one member need more work than the manager allows for one
+	// rendering. It also surfaces when all renderings of a wrapper together need more work than the manager allows for one
+	// wrapper.
 	ReasonOverrideTooCostly = "OverrideTooCostly"
-	// ReasonAPINotServed surfaces when the member does not serve a kind.
+	// ReasonAPINotServed surfaces when the member does not serve the kind of an object, for example because a CRD is
+	// missing.
 	ReasonAPINotServed = "APINotServed"
-	// ReasonAPIServed marks, in a Delivery's status, an object whose kind is served now.
+	// ReasonAPIServed surfaces in the status of a Delivery, on an object that the manager could not apply because the
+	// member did not serve the kind. It means that the member serves the kind now.
 	ReasonAPIServed = "APIServed"
-	// ReasonScopeMismatch surfaces when a cluster-scoped kind is in a Federated or the reverse.
+	// ReasonScopeMismatch surfaces when a Federated has an object that is cluster-scoped on the member, or when a
+	// ClusterFederated has an object that is namespaced there.
 	ReasonScopeMismatch = "ScopeMismatch"
-	// ReasonNamespaceNotOpen surfaces when namespacePolicy keeps a namespace closed.
+	// ReasonNamespaceNotOpen surfaces when the namespacePolicy for the member does not let the host write into a
+	// namespace.
 	ReasonNamespaceNotOpen = "NamespaceNotOpen"
-	// ReasonNamespaceTerminating surfaces when the namespace on the member is being deleted.
+	// ReasonNamespaceTerminating surfaces when the member is deleting the namespace of the objects.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonNotGranted surfaces when the member's RBAC does not allow the host to write an object.
+	// ReasonNotGranted surfaces when RBAC on the member does not let the host write an object, or does not let the
+	// collector read it.
 	ReasonNotGranted = "NotGranted"
-	// ReasonObjectExists surfaces when the member already has an object of that name that Fairlead did not create.
+	// ReasonObjectExists surfaces when the member already has an object of that kind and name that Fairlead did not
+	// create.
 	ReasonObjectExists = "ObjectExists"
-	// ReasonOwnedByOther surfaces when the member already has an object of that name that another wrapper delivered.
+	// ReasonOwnedByOther surfaces when an object of that name on the member belongs to another wrapper.
 	ReasonOwnedByOther = "OwnedByOther"
-	// ReasonImmutableField surfaces when a change touches a field that cannot be changed.
+	// ReasonImmutableField surfaces when a push would change an immutable field.
 	ReasonImmutableField = "ImmutableField"
-	// ReasonInvalid surfaces when the member refuses an object as invalid.
+	// ReasonInvalid surfaces when the member's API server refuses an object as invalid.
 	ReasonInvalid = "Invalid"
-	// ReasonRefused surfaces when admission on the member refuses an object.
+	// ReasonRefused surfaces when an admission webhook, a policy or a quota on the member refuses an object.
 	ReasonRefused = "Refused"
-	// ReasonPushError surfaces when a push fails and the manager tries it again.
+	// ReasonPushError surfaces when a push has failed and the manager will try it again.
 	ReasonPushError = "PushError"
-	// ReasonDrifted surfaces when an object differs from what the manager pushed.
+	// ReasonDrifted surfaces when an object on the member differs from what the manager pushed.
 	ReasonDrifted = "Drifted"
-	// ReasonUnfinished surfaces when the manager changed an object and did not record that, for example because it was
-	// killed in between.
+	// ReasonUnfinished surfaces when the manager changed an object, and did not record the change in the Delivery. For
+	// example, the manager was killed in between.
 	ReasonUnfinished = "Unfinished"
-	// ReasonDriftContested surfaces when another client changes an object back after every repair, and repairs have
-	// become rare.
+	// ReasonDriftContested surfaces when another client undoes every repair of an object. The manager then repairs the
+	// object less and less often.
 	ReasonDriftContested = "DriftContested"
-	// ReasonKept surfaces as an event when a wrapper leaves objects on a member, or keeps an object that it dropped.
+	// ReasonKept surfaces as an event when a wrapper leaves a member, or drops an object, and objects of the wrapper stay
+	// there.
 	ReasonKept = "Kept"
-	// ReasonRevisionUnreadable surfaces as an event when revisions of a wrapper are encrypted with a key that the host
-	// no longer has.
+	// ReasonRevisionUnreadable surfaces as an event when the manager cannot decrypt revisions of a wrapper, because the
+	// host no longer has their key.
 	ReasonRevisionUnreadable = "RevisionUnreadable"
-	// ReasonRemovalWaits surfaces while an object on the member cannot be removed yet, for example because of a
-	// finalizer.
+	// ReasonRemovalWaits surfaces while the manager waits for an object on the member to disappear, for example because
+	// the object has a finalizer.
 	ReasonRemovalWaits = "RemovalWaits"
-	// ReasonNotEmpty surfaces when onDelete: DeleteAll does not delete a Namespace or CRD, because the deletion would
-	// also delete objects that do not belong to the wrapper.
+	// ReasonNotEmpty surfaces when onDelete is DeleteAll, and the manager does not delete a Namespace or CRD, because it
+	// contains objects that do not belong to the wrapper. Their deletion would be a consequence.
 	ReasonNotEmpty = "NotEmpty"
-	// ReasonUnreachable surfaces when the member's API server does not answer, or the manager cannot use its answer.
+	// ReasonUnreachable surfaces when the member's API server does not answer, or the manager cannot use the answer.
 	ReasonUnreachable = "Unreachable"
-	// ReasonRedirected surfaces when the member's endpoint answers with a redirect, which the manager does not follow.
+	// ReasonRedirected surfaces when the member's API server answers with a redirect. The manager follows no redirects.
 	ReasonRedirected = "Redirected"
-	// ReasonNotHeardFrom surfaces before the manager has reached a member.
+	// ReasonNotHeardFrom surfaces after a start of the manager, until the manager has read the member for the first time.
 	ReasonNotHeardFrom = "NotHeardFrom"
-	// ReasonHostBehindMember surfaces when a member holds a newer generation than the host knows.
+	// ReasonHostBehindMember surfaces when the Delivery on the member names a later generation of the wrapper than the
+	// host has. For example, the host was restored from a backup.
 	ReasonHostBehindMember = "HostBehindMember"
-	// ReasonMemberOutdated surfaces when the member's CRDs lack a field that the record of a push needs. Another join of
-	// the member ends it.
+	// ReasonMemberOutdated surfaces when the CRD of Deliveries on the member lacks a field that the manager needs for this
+	// push. Another `hostctl join` of the member ends it.
 	ReasonMemberOutdated = "MemberOutdated"
-	// ReasonWrapperReplaced surfaces when a member holds other objects for an earlier wrapper of the same name, or a
-	// Delivery that this host has not sealed.
+	// ReasonWrapperReplaced surfaces when the member has a Delivery of an earlier wrapper of the same name, and the
+	// manager cannot take it over: the objects differ, or this host has not sealed it. It also surfaces when one object on
+	// the member belongs to such a wrapper.
 	ReasonWrapperReplaced = "WrapperReplaced"
 )
 
 // Reasons of MemberCluster conditions.
 const (
-	// ReasonAnswers surfaces when the API server answers and accepts the credentials.
+	// ReasonAnswers surfaces when the member's API server answers and accepts the credentials.
 	ReasonAnswers = "Answers"
-	// ReasonUnauthorized surfaces when the member does not accept the credentials.
+	// ReasonNameNotResolved surfaces when the manager's DNS does not resolve the host name in spec.endpoint or spec.proxyURL.
+	ReasonNameNotResolved = "NameNotResolved"
+	// ReasonConnectionRefused surfaces when nothing listens at spec.endpoint, or at spec.proxyURL.
+	ReasonConnectionRefused = "ConnectionRefused"
+	// ReasonTLSError surfaces when the manager does not accept the certificate at spec.endpoint, or the server there does
+	// not speak TLS.
+	ReasonTLSError = "TLSError"
+	// ReasonTimeout surfaces when the member's API server does not answer a probe in time.
+	ReasonTimeout = "Timeout"
+	// ReasonUnauthorized surfaces when the member's API server does not accept the credentials of the host, or those of
+	// the collector inside the manager.
 	ReasonUnauthorized = "Unauthorized"
-	// ReasonForbidden surfaces when the member accepts the credentials and forbids a request that the join allowed.
+	// ReasonForbidden surfaces when the member's API server accepts the credentials, but forbids a request that `hostctl
+	// join` has allowed.
 	ReasonForbidden = "Forbidden"
-	// ReasonCredentialsMissing surfaces when the Secret is absent or incomplete.
+	// ReasonCredentialsMissing surfaces when the Secret with the member's credentials does not exist, lacks a key, or has
+	// a value that cannot be used.
 	ReasonCredentialsMissing = "CredentialsMissing"
-	// ReasonEndpointMismatch surfaces when the Secret's credentials are for another member, or for another endpoint,
-	// caBundle, tlsServerName or proxyURL than the MemberCluster has.
+	// ReasonEndpointMismatch surfaces when the credentials in the Secret are for another MemberCluster, or for another
+	// connection: the MemberCluster has another endpoint, caBundle, tlsServerName or proxyURL than the Secret.
 	ReasonEndpointMismatch = "EndpointMismatch"
 	// ReasonNotJoined surfaces when the member has no Membership.
 	ReasonNotJoined = "NotJoined"
-	// ReasonOtherHost surfaces when the member belongs to another host.
+	// ReasonOtherHost surfaces when the member's Membership names another host.
 	ReasonOtherHost = "OtherHost"
 	// ReasonIdentityChanged surfaces when the endpoint leads to another cluster than the one that joined.
 	ReasonIdentityChanged = "IdentityChanged"
 	// ReasonCollecting surfaces while the collector observes the member.
 	ReasonCollecting = "Collecting"
-	// ReasonNoHeartbeat surfaces when the collector has written no heartbeat for three minutes.
+	// ReasonNoHeartbeat surfaces when the collector has written no heartbeat for three minutes, or has ended.
 	ReasonNoHeartbeat = "NoHeartbeat"
-	// ReasonCollectorStarting surfaces while the pod of the collector on the member starts.
+	// ReasonCollectorStarting surfaces while the collector's pod on the member is not ready yet.
 	ReasonCollectorStarting = "CollectorStarting"
-	// ReasonCollectorCrashed surfaces when the container of the collector on the member ends again and again.
+	// ReasonCollectorCrashed surfaces when the collector's container on the member crashes again and again.
 	ReasonCollectorCrashed = "CollectorCrashed"
-	// ReasonDeploymentMissing surfaces when the collector's Deployment is not on the member.
+	// ReasonDeploymentMissing surfaces when the collector's Deployment on the member was deleted, or scaled to 0.
 	ReasonDeploymentMissing = "DeploymentMissing"
 	// ReasonImageNotPulled surfaces when a node of the member cannot pull the collector's image.
 	ReasonImageNotPulled = "ImageNotPulled"
-	// ReasonPodRefused surfaces when the member does not admit the collector's pod: Pod Security, a quota, a webhook.
+	// ReasonPodRefused surfaces when the member does not admit the collector's pod, for example because of Pod Security, a
+	// quota or a webhook.
 	ReasonPodRefused = "PodRefused"
-	// ReasonPodUnschedulable surfaces when no node of the member takes the collector's pod.
+	// ReasonPodUnschedulable surfaces when the member's scheduler finds no node for the collector's pod.
 	ReasonPodUnschedulable = "PodUnschedulable"
-	// ReasonCRDsOutdated surfaces when the member's CRDs lack fields that the host's have.
+	// ReasonCRDsOutdated surfaces when the member's CRDs lack fields that the host's CRDs have.
 	ReasonCRDsOutdated = "CRDsOutdated"
 	// ReasonCollectorOutdated surfaces when the member's collector is older than the manager.
 	ReasonCollectorOutdated = "CollectorOutdated"
-	// ReasonReady surfaces when the member can be served.
+	// ReasonReady surfaces when the manager can push to the member.
 	ReasonReady = "Ready"
 )
 
-// Reasons of objects for which neither kstatus nor OLM has a reason.
+// Reasons of the health of objects, for cases in which neither kstatus nor OLM gives a reason.
 const (
-	// ReasonWaitForFirstConsumer surfaces when a claim waits for a pod that uses it.
+	// ReasonWaitForFirstConsumer surfaces when a PersistentVolumeClaim waits for a pod that uses it.
 	ReasonWaitForFirstConsumer = "WaitForFirstConsumer"
-	// ReasonClaimPending surfaces when a claim is not bound.
+	// ReasonPodNotReady surfaces when a container of a workload's pod runs and does not become ready.
+	ReasonPodNotReady = "PodNotReady"
+	// ReasonClaimPending surfaces when a PersistentVolumeClaim is not bound.
 	ReasonClaimPending = "ClaimPending"
-	// ReasonClaimLost surfaces when a claim's volume is gone.
+	// ReasonClaimLost surfaces when the volume of a PersistentVolumeClaim no longer exists.
 	ReasonClaimLost = "ClaimLost"
-	// ReasonNoDefaultClass surfaces when a claim names no class and the member has no default.
+	// ReasonNoDefaultClass surfaces when a PersistentVolumeClaim names no StorageClass, and the member has no default
+	// StorageClass.
 	ReasonNoDefaultClass = "NoDefaultClass"
-	// ReasonClassNotFound surfaces when a claim names a class that the member lacks.
+	// ReasonClassNotFound surfaces when a PersistentVolumeClaim names a StorageClass that the member does not have.
 	ReasonClassNotFound = "ClassNotFound"
-	// ReasonNoOperatorGroup surfaces when a Subscription's namespace has no OperatorGroup: OLM reports nothing then.
+	// ReasonNoOperatorGroup surfaces when the namespace of a Subscription has no OperatorGroup. OLM then installs nothing,
+	// and reports nothing.
 	ReasonNoOperatorGroup = "NoOperatorGroup"
-	// ReasonCSVMissing surfaces when the CSV of a Subscription's status was deleted: OLM does not install it again.
+	// ReasonTooManyOperatorGroups surfaces when the namespace of a Subscription has more than one OperatorGroup. OLM then installs
+	// nothing, and reports that only on a CSV that exists already, with this reason.
+	ReasonTooManyOperatorGroups = "TooManyOperatorGroups"
+	// ReasonCSVMissing surfaces when the CSV that a Subscription names as installed was deleted. OLM does not install it
+	// again.
 	ReasonCSVMissing = "CSVMissing"
-	// ReasonApprovalRequired surfaces when an InstallPlan waits for a person.
+	// ReasonApprovalRequired surfaces when an InstallPlan waits until a person approves it on the member.
 	ReasonApprovalRequired = "ApprovalRequired"
-	// ReasonInstallPlanPending surfaces while an InstallPlan waits for the manager, which approves it or tells why not.
+	// ReasonInstallPlanPending surfaces while an InstallPlan waits for the manager. The manager then approves it, or
+	// reports why it does not.
 	ReasonInstallPlanPending = "InstallPlanPending"
-	// ReasonInstallPlanBundlesOthers surfaces when an InstallPlan also changes the operator of another owner.
+	// ReasonInstallPlanBundlesOthers surfaces when the InstallPlan of a Subscription also changes another owner's
+	// operator. The manager does not approve such an InstallPlan.
 	ReasonInstallPlanBundlesOthers = "InstallPlanBundlesOthers"
-	// ReasonInstallPlanMissing surfaces when the InstallPlan that a Subscription waits for was deleted.
+	// ReasonInstallPlanMissing surfaces when the InstallPlan for which a Subscription waits was deleted, and no other
+	// InstallPlan installs the same CSV.
 	ReasonInstallPlanMissing = "InstallPlanMissing"
-	// ReasonUpgradeSkipsTarget surfaces when OLM's next version is beyond the target.
+	// ReasonUpgradeSkipsTarget surfaces when the next version that OLM offers is later than targetCSV.
 	ReasonUpgradeSkipsTarget = "UpgradeSkipsTarget"
-	// ReasonTargetNotInCatalog surfaces when the channel of a Subscription does not lead to the target.
+	// ReasonTargetNotInCatalog surfaces when the channel of a Subscription does not lead to targetCSV.
 	ReasonTargetNotInCatalog = "TargetNotInCatalog"
-	// ReasonAheadOfTarget surfaces when a later version than the target is installed: OLM v0 cannot downgrade.
+	// ReasonAheadOfTarget surfaces when the installed version is later than targetCSV. OLM v0 cannot downgrade.
 	ReasonAheadOfTarget = "AheadOfTarget"
-	// ReasonNamespaceShared surfaces when the namespace has a Subscription of another owner, whose upgrades would wait for approval.
+	// ReasonVersionPending surfaces while the manager has taken no version for a Subscription with approve: Latest. OLM
+	// installs nothing until then.
+	ReasonVersionPending = "VersionPending"
+	// ReasonNamespaceShared surfaces when the namespace on the member has a Subscription of another owner, and
+	// spec.upgrade.sharedNamespace is Refuse.
 	ReasonNamespaceShared = "NamespaceShared"
-	// ReasonOperatorGroupExists surfaces when the namespace has an OperatorGroup of another owner beside the wrapper's.
+	// ReasonOperatorGroupExists surfaces when the namespace on the member already has an OperatorGroup of another owner.
+	// With two of them, OLM installs nothing there.
 	ReasonOperatorGroupExists = "OperatorGroupExists"
-	// ReasonInstalling surfaces while OLM installs or upgrades.
+	// ReasonStatusMissing surfaces while a ClusterExtension has no status, because no operator-controller (OLM v1) has
+	// processed it.
+	ReasonStatusMissing = "StatusMissing"
+	// ReasonBlocked surfaces when operator-controller (OLM v1) does not try a ClusterExtension again until a person
+	// changes something.
+	ReasonBlocked = "Blocked"
+	// ReasonDeprecated surfaces when the publisher has deprecated the package, the channel or the bundle of a
+	// ClusterExtension. The ClusterExtension is still Healthy.
+	ReasonDeprecated = "Deprecated"
+	// ReasonInstalling surfaces while OLM installs or upgrades an operator.
 	ReasonInstalling = "Installing"
-	// ReasonTerminating surfaces while an object is being deleted.
+	// ReasonTerminating surfaces while the member is deleting an object.
 	ReasonTerminating = "Terminating"
-	// ReasonStatusUnreadable surfaces when the collector cannot interpret an object's status.
+	// ReasonStatusUnreadable surfaces when the collector cannot interpret the status of an object.
 	ReasonStatusUnreadable = "StatusUnreadable"
-	// ReasonSettling surfaces while the controller of an object has not written a status for its present spec.
+	// ReasonSettling surfaces while the controller of an object has not written a status for the object's present spec.
 	ReasonSettling = "Settling"
 )
+
+// IsUnreachable reports whether a reason of a MemberCluster says that its API server gives no usable answer, whatever the
+// kind of the error. The lines of wrappers have ReasonUnreachable for all of these reasons.
+func IsUnreachable(reason string) bool {
+	switch reason {
+	case ReasonUnreachable, ReasonNameNotResolved, ReasonConnectionRefused, ReasonTLSError, ReasonTimeout:
+		return true
+	}
+	return false
+}

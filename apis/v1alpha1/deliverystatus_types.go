@@ -6,39 +6,88 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DeliveryStatus is the state of the objects, as the collector observes it. The collector writes nothing for ConfigMaps
-// and other kinds without progress of their own, while they have no drift.
+// DeliveryStatus is the state of the objects, as the collector observes it. It stays empty while there is nothing to
+// report about the objects, and all of them are of kinds that are healthy as soon as they are applied, such as
+// ConfigMap.
 type DeliveryStatus struct {
-	// observedRendering is the value of spec.target.rendering that this status is for.
+	// observedRendering is the value of spec.target.rendering for which the collector wrote this status. If
+	// spec.target.rendering has another value, the collector has not judged the present desired state yet.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	ObservedRendering string `json:"observedRendering,omitempty"`
 
-	// version is the name of the CSV (ClusterServiceVersion) that the Delivery's Subscription has installed.
+	// version is what OLM has installed: the name of the CSV (ClusterServiceVersion) of the Delivery's Subscription, or
+	// the version of the bundle of its ClusterExtension.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 
-	// objects are the objects that are not healthy, have drifted, or can be applied now because the member serves their
-	// kind.
+	// objects has an entry for each object that is not healthy, has drifted or is deprecated. It also has an entry for an
+	// object that the manager can apply now, because the member has begun to serve the object's kind.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=256
 	Objects []ObjectStatus `json:"objects,omitempty"`
+
+	// subscriptions are the versions of the Subscriptions that spec.upgrade of the wrapper names.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Subscriptions []ObservedSubscription `json:"subscriptions,omitempty"`
+
+	// evidence has what the collector saw about objects that are not healthy, of at most 32 KiB in all. An object that becomes
+	// healthy loses its entry.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Evidence []ObjectEvidence `json:"evidence,omitempty"`
+}
+
+// ObservedSubscription has the versions of one Subscription that spec.upgrade of the wrapper names, as the collector
+// observes them.
+type ObservedSubscription struct {
+	// name is the Subscription's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// targetCSV is the target that the Subscription had when the collector judged it: the name of a CSV
+	// (ClusterServiceVersion), or Latest if the manager had not taken a version yet (approve: Latest).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	TargetCSV string `json:"targetCSV,omitempty"`
+
+	// installedCSV is the name of the installed CSV, if that CSV has succeeded. It is no copy of status.installedCSV of the Subscription:
+	// it is absent while OLM installs this or a later CSV, and while the CSV has failed.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	InstalledCSV string `json:"installedCSV,omitempty"`
+
+	// offeredCSV is the name of the CSV that OLM would install next, or is installing. It is absent if there is none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	OfferedCSV string `json:"offeredCSV,omitempty"`
 }
 
 // ObjectStatus is the state of one object, as the collector observes it.
 type ObjectStatus struct {
-	// group is the API group, left out for the core group.
+	// group is the API group of the object. It is absent for the core group.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
 
-	// kind is the object's kind.
+	// kind is the object's kind, for example Deployment.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -50,50 +99,60 @@ type ObjectStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// health is the health of the object.
+	// health is the state of the object.
+	// - Healthy: the object is as its author wants it.
+	// - Waiting: nothing is wrong, but another object or a person has to act first.
+	// - Progressing: the object is on its way to the wanted state.
+	// - Degraded: the object has failed.
 	// +required
 	// +kubebuilder:validation:Enum=Healthy;Waiting;Progressing;Degraded
 	Health Health `json:"health,omitempty"`
 
-	// reason is a short reason for programs.
+	// reason is a short reason in CamelCase, for programs, for example ClaimPending.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// message is an explanation for people.
+	// message explains the health or the drift to a person.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// sinceTime is when the object's health became the present one.
+	// sinceTime is when the health of the object last changed.
 	// +optional
 	SinceTime metav1.Time `json:"sinceTime,omitempty,omitzero"`
 
-	// drift is set if the object differs from the inventory: another client changed it, or the manager changed it and
-	// did not record that (reason Unfinished).
+	// drift is how the object differs from its entry in spec.inventory. Either another client changed the object, or the
+	// manager changed it and did not record the change (reason Unfinished). It is absent if the object does not differ.
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 }
 
-// Drift is a difference between a pushed object and its entry in the inventory.
+// Drift is how a pushed object differs from its entry in spec.inventory.
 //
 // +kubebuilder:validation:AtLeastOneOf=kind
 type Drift struct {
-	// kind says how the object differs. Changed: Fairlead's marks or the fields that it owns are not as recorded.
-	// Gone: the object does not exist. Replaced: an object of the same name with another uid exists.
+	// kind is how the object differs.
+	// - Changed: another client changed or removed a field that Fairlead owns, which includes Fairlead's labels and
+	//   annotations. Or the manager wrote the object and did not record it.
+	// - Gone: the object does not exist.
+	// - Replaced: an object of the same name exists, with another uid.
 	// +optional
 	// +kubebuilder:validation:Enum=Changed;Gone;Replaced
 	Kind DriftKind `json:"kind,omitempty"`
 
-	// manager is the field manager that made the change, if it is known.
+	// manager is the name of the field manager that wrote the object last, not counting Fairlead, according to the
+	// object's managedFields. It is fairlead if the manager itself made the change. It is absent if the collector cannot
+	// tell.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Manager string `json:"manager,omitempty"`
 
-	// fields are the paths that Fairlead no longer owns, as in .spec.replicas: the first 16.
+	// fields are the paths of fields that this field manager owns now, for example .spec.replicas, 16 at most. The fields
+	// that it changed are normally among them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
@@ -102,32 +161,33 @@ type Drift struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Fields []string `json:"fields,omitempty"`
 
-	// resourceVersion is the object's resourceVersion when the collector saw the drift; for a Gone object, its recorded
-	// uid. Two drifts are the same if they have the same resourceVersion.
+	// resourceVersion identifies this drift: two reports with the same value are about the same drift. It is the
+	// resourceVersion that the object had when the collector noticed the drift. If kind is Gone, it is the uid in
+	// spec.inventory.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
-// DriftKind is a kind of drift.
+// DriftKind is the type of Drift.Kind.
 type DriftKind string
 
-// The kinds of drift.
+// The values of DriftKind. Drift.Kind explains them.
 const (
 	DriftChanged  DriftKind = "Changed"
 	DriftGone     DriftKind = "Gone"
 	DriftReplaced DriftKind = "Replaced"
 )
 
-// Health is the health of one object.
+// Health is the type of ObjectStatus.Health: the collector's judgement of one object.
 type Health string
 
 // The values of Health.
 const (
 	// Healthy: the object is in the state that its author asked for.
 	Healthy Health = "Healthy"
-	// Waiting: nothing is wrong, and another object or a person has to act first.
+	// Waiting: nothing is wrong, but another object or a person has to act before this object can become Healthy.
 	Waiting Health = "Waiting"
 	// Progressing: the object is on its way to the state that its author asked for.
 	Progressing Health = "Progressing"

@@ -2,67 +2,79 @@
 
 package v1alpha1
 
-// SystemNamespace is the namespace of Fairlead's own objects, on the host and on members. Fairlead federates no object
-// into it.
+// SystemNamespace is the namespace of Fairlead's own objects, on the host and on members. Admission refuses a Federated
+// in this namespace, so that no author can change Fairlead's own objects through a wrapper.
 const SystemNamespace = "fairlead-system"
 
-// FieldManager is the field manager of the host's pushes.
+// FieldManager is the field manager with which the manager applies objects on members.
 const FieldManager = "fairlead"
 
-// The marks of every pushed object. An object belongs to a wrapper if LabelUID has the wrapper's uid and
-// AnnotationObject names this very object. The label alone is no proof: controllers copy labels to children.
+// The marks: labels and annotations that Fairlead sets on pushed objects. An object belongs to a wrapper if LabelUID
+// has the uid of the wrapper, and AnnotationObject names the object itself. LabelUID alone proves nothing: controllers
+// copy labels to the objects that they create.
 const (
-	// LabelUID is the uid of the wrapper. Clients select by this label.
+	// LabelUID has the uid of the wrapper. Clients list the objects of one wrapper by this label.
 	LabelUID = Group + "/uid"
-	// AnnotationWrapper is federated/<namespace>/<name> or clusterfederated/<name>.
+	// AnnotationWrapper names the wrapper: federated/<namespace>/<name> or clusterfederated/<name>.
 	AnnotationWrapper = Group + "/wrapper"
-	// AnnotationObject is <resource>.<group>/<namespace>/<name> of the object itself.
+	// AnnotationObject names the object on which it is: <resource>.<group>/<namespace>/<name>.
 	AnnotationObject = Group + "/object"
-	// AnnotationRendering is the digest of this object's rendering without the marks.
+	// AnnotationRendering has the digest of the object as the manager rendered it, before it added the marks.
 	AnnotationRendering = Group + "/rendering"
-	// AnnotationAdopted is only on adopted objects, and has the value of AnnotationObject. The inventory of the Delivery
-	// records an adoption too, but a member whose CRD of Deliveries is older than the host's can lose that record.
+	// AnnotationAdopted is on an object that another client created and the manager adopted. Its value is that of
+	// AnnotationObject. The Delivery records the adoption too (spec.inventory[].adopted). But if a member has CRDs older
+	// than the host's, its API server drops that field, and only this annotation is left.
 	AnnotationAdopted = Group + "/adopted"
-	// AnnotationTargetCSV is only on Subscriptions that spec.upgrade names: the CSV that the manager approves InstallPlans up to.
-	// The collector judges the Subscription by it. It is part of the rendering, not of the marks.
+	// AnnotationTargetCSV has the target of a Subscription that spec.upgrade names: a CSV, or TargetLatest. The collector
+	// compares the installed CSV with it. Unlike the marks, it counts towards the digest of the rendering, so a new target
+	// is a change that goes out in waves.
 	AnnotationTargetCSV = Group + "/target-csv"
 )
 
+// TargetLatest is the value of AnnotationTargetCSV on a Subscription with approve: Latest, until the manager has taken
+// a version for it. It cannot be the name of a CSV, because it has a capital letter.
+const TargetLatest = "Latest"
+
 // Labels and annotations that people set on objects and namespaces.
 const (
-	// AnnotationKeep set to "true" keeps an object under every onDelete policy. Set to "false", KeepData deletes the
-	// object.
+	// AnnotationKeep set to "true" keeps the object on the member, whatever spec.onDelete of the wrapper is. With the
+	// value "false", the policy KeepData deletes the object, even if the object holds data.
 	AnnotationKeep = Group + "/keep"
-	// AnnotationReplace set to "true" lets the manager delete and re-create an object if a change touches an immutable
-	// field.
+	// AnnotationReplace set to "true" lets the manager delete an object and create it again when a change touches an
+	// immutable field. Without this annotation, such a change fails.
 	AnnotationReplace = Group + "/replace"
-	// LabelOpen set to "true" on a member's namespace opens it to pushes.
+	// LabelOpen set to "true" on a namespace of a member lets the host push objects into the namespace.
 	LabelOpen = Group + "/open"
-	// LabelMade set to "true" marks a namespace that Fairlead created.
+	// LabelMade set to "true" marks a namespace of a member that the manager created.
 	LabelMade = Group + "/made"
-	// LabelAggregateToHost on a ClusterRole of a member adds its rules to the host's rights there.
+	// LabelAggregateToHost on a ClusterRole of a member adds the rules of the ClusterRole to the host's rights on the
+	// member.
 	LabelAggregateToHost = Group + "/aggregate-to-host"
-	// LabelAggregateToCollector on a ClusterRole of a member adds its rules to the collector's rights there.
+	// LabelAggregateToCollector on a ClusterRole of a member adds the rules of the ClusterRole to the collector's rights
+	// on the member.
 	LabelAggregateToCollector = Group + "/aggregate-to-collector"
 )
 
-// AnnotationVersion is, on the CRDs of a member, the version of the hostctl that applied them.
+// AnnotationVersion is on Fairlead's CRDs on a member. Its value is the version of the hostctl that applied the CRDs.
 const AnnotationVersion = Group + "/version"
 
-// AdmissionPolicy is the name of the ValidatingAdmissionPolicy, and of its binding, with which a member keeps the
-// host's account out of namespaces that are not open.
+// AdmissionPolicy is the name of a ValidatingAdmissionPolicy on a member, and of its binding. With this policy the
+// member's API server refuses writes of the host's account to namespaces that are not open.
 const AdmissionPolicy = "fairlead-host"
 
-// Finalizer is on every wrapper and every MemberCluster. When one of them is deleted, the manager first finishes on the
-// members, and then removes the finalizer.
+// Finalizer is on every wrapper and every MemberCluster. When a person deletes a wrapper, the manager first removes the
+// wrapper from its members. When a person deletes a MemberCluster, the manager first removes Fairlead from that member.
+// Then it removes the finalizer.
 const Finalizer = Group + "/members"
 
-// SecretTypeMember is the type of a Secret that holds a member's credentials.
+// SecretTypeMember is the type of the Secret on the host that holds the credentials for one member.
 const SecretTypeMember = Group + "/member"
 
-// The keys of a Secret of SecretTypeMember. The first five name the MemberCluster and the connection that the
-// credentials are for. The manager uses the credentials for no other member and no other connection. A Secret without
-// SecretCluster is for the member of its own name. The user and password of the proxy are only here.
+// The keys in the data of a Secret of type SecretTypeMember.
+//
+// The first five name the MemberCluster and the connection to its API server. The manager uses the credentials in the
+// Secret only for this MemberCluster and this connection. If SecretCluster is absent, the MemberCluster has the name of
+// the Secret. SecretProxyURL may contain the user and password of the proxy, which must not be in the MemberCluster.
 const (
 	SecretCluster       = "cluster"
 	SecretEndpoint      = "endpoint"
@@ -72,31 +84,49 @@ const (
 	SecretToken         = "token"
 	SecretCert          = "tls.crt"
 	SecretKey           = "tls.key"
-	// SecretCollectorToken is the token of the account that a collector inside the manager uses on the member. A member
-	// that an earlier version joined has no such token; the collector then uses the host's credentials.
+	// SecretCollectorToken has the token with which a collector inside the manager reads the member. The key is absent if
+	// an earlier version of hostctl joined the member. The collector then uses the host's own credentials.
 	SecretCollectorToken = "collectorToken"
-	// SecretSuperseded lists the Secrets on the member that replaced tokens are bound to, as NAME/UID, one a line. The
-	// manager deletes them, which revokes those tokens.
+	// SecretSuperseded lists Secrets on the member, one NAME/UID a line. Tokens that the manager has replaced are bound to
+	// these Secrets. The manager deletes the Secrets, which revokes the tokens.
 	SecretSuperseded = "superseded"
 )
 
-// LabelContent is on every ControllerRevision of a wrapper: ContentPlain, or the encryption and the id of its key. A
-// revision without the label comes from a version that encrypted none.
+// LabelContent is on every ControllerRevision of a wrapper. Its value is ContentPlain if the content is not encrypted,
+// or else the algorithm and the id of the key. A ControllerRevision without this label was written by an earlier
+// version, and is not encrypted.
 const (
 	LabelContent = Group + "/content"
 	ContentPlain = "plain"
 )
 
-// HistorySecret is the Secret in fairlead-system of the host with the key, under SecretHistoryKey, that encrypts
-// revisions with a Secret in them. The manager creates it at its first start. It belongs in the host's backups. No
-// Secret with credentials has this name: a member's name has no dot.
+// The annotations that name the authors of a wrapper's content: its objects, overrides and upgrade. `hostctl rollout
+// history` shows these names.
+const (
+	// AnnotationAuthor is on wrappers. The mutating webhook writes it: the name of the user who wrote the present content,
+	// and an HMAC of that name and the content. The key of the HMAC is in HistorySecret, so no user can make the HMAC for
+	// another name. If the HMAC does not fit the present content, the manager ignores the name.
+	AnnotationAuthor = Group + "/author"
+	// AnnotationWrittenBy is on ControllerRevisions: the name of the user who wrote this content first. It is absent if
+	// the manager does not know the user.
+	AnnotationWrittenBy = Group + "/written-by"
+	// AnnotationRewrittenBy is on ControllerRevisions whose content a user wrote again later, for example by an undo: the
+	// name of the last user who wrote it. It is empty if the manager does not know that user.
+	AnnotationRewrittenBy = Group + "/rewritten-by"
+)
+
+// HistorySecret is the name of a Secret in fairlead-system of the host. Its data field SecretHistoryKey has a key for
+// two purposes: to encrypt revisions that contain a Secret, and to sign AnnotationAuthor. The manager creates the
+// Secret at its first start. Include it in the host's backups. The Secret with a member's credentials cannot have this
+// name: the name of a member has no dot.
 const (
 	HistorySecret    = "history.key"
 	SecretHistoryKey = "key"
 )
 
-// SealSecret is the Secret in fairlead-system of the host with the key, under SecretSealKey, that seals Deliveries. The
-// manager creates it at its first start. It belongs in the host's backups.
+// SealSecret is the name of a Secret in fairlead-system of the host. Its data field SecretSealKey has the key with
+// which the manager signs Deliveries: the result is the seal of a Delivery. The manager creates the Secret at its first
+// start. Include it in the host's backups.
 const (
 	SealSecret    = "seal"
 	SecretSealKey = "key"

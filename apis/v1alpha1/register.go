@@ -14,7 +14,7 @@ const Group = "federation.fairlead.dev"
 // GroupVersion is the group and version that this package registers.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 
-// AddToScheme makes the kinds of this package known to a scheme.
+// AddToScheme registers the kinds of this package in a scheme.
 var AddToScheme = schemeBuilder.AddToScheme
 
 var schemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
@@ -27,6 +27,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Delivery{}, &DeliveryList{},
 		&Membership{}, &MembershipList{},
 		&Approval{}, &ApprovalList{},
+		&MemberReport{}, &MemberReportList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -2,11 +2,13 @@
 
 package v1alpha1
 
-// Upgrade tells the manager which versions OLM may install on members. It is part of the revision, so a new target goes
-// out in the waves of spec.rollout.
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Upgrade has the versions of operators up to which the manager approves InstallPlans of OLM on members. It is part of
+// the revision, so a new version goes out in the waves of spec.rollout.
 type Upgrade struct {
-	// subscriptions are the Subscriptions whose InstallPlans the manager approves. Each one is an object of the wrapper
-	// with installPlanApproval: Manual.
+	// subscriptions are the Subscriptions whose InstallPlans the manager approves on each member. Each one must be an
+	// object of this wrapper with installPlanApproval: Manual.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -14,35 +16,116 @@ type Upgrade struct {
 	// +kubebuilder:validation:MaxItems=64
 	Subscriptions []SubscriptionUpgrade `json:"subscriptions,omitempty"`
 
-	// sharedNamespace set to Allow lets the manager create these Subscriptions in a namespace that has Subscriptions of
-	// other owners. OLM makes one InstallPlan for all of them, and all of them then wait for approval. The manager approves no
-	// plan that changes the operator of an owner who has not agreed. Defaults to Refuse.
+	// sharedNamespace selects what the manager does if a namespace on a member already has Subscriptions of other owners.
+	// OLM makes one InstallPlan for all Subscriptions of a namespace. So after the manager adds a Subscription with
+	// installPlanApproval: Manual, the upgrades of all owners wait for approval. Defaults to Refuse.
+	// - Refuse: the manager does not create the Subscriptions in that namespace.
+	// - Allow: the manager creates them. It approves no InstallPlan that also changes the operator of an owner who has not
+	//   agreed.
 	// +optional
 	// +kubebuilder:validation:Enum=Refuse;Allow
 	SharedNamespace SharedNamespacePolicy `json:"sharedNamespace,omitempty"`
 }
 
-// SubscriptionUpgrade is the version to which one Subscription is upgraded.
+// Targets maps the name of each Subscription in spec.upgrade to its target: targetCSV, or TargetLatest for a
+// Subscription with approve: Latest while the manager has taken no version for it. The map is nil if spec.upgrade names
+// no Subscription.
+func (u *Upgrade) Targets() map[string]string {
+	if len(u.Subscriptions) == 0 {
+		return nil
+	}
+	targets := make(map[string]string, len(u.Subscriptions))
+	for i := range u.Subscriptions {
+		s := &u.Subscriptions[i]
+		if targets[s.Name] = s.TargetCSV; s.TargetCSV == "" && s.Approve == ApproveLatest {
+			targets[s.Name] = TargetLatest
+		}
+	}
+	return targets
+}
+
+// SubscriptionUpgrade tells to which version the manager upgrades one Subscription: the version that the author names
+// in targetCSV, or the latest one (approve).
+//
+// +kubebuilder:validation:XValidation:rule="has(self.targetCSV) != has(self.approve)",message="give either targetCSV, a version, or approve: Latest, the newest one that the first wave offers"
 type SubscriptionUpgrade struct {
-	// name is the metadata.name of the Subscription in spec.objects.
+	// name is the metadata.name of a Subscription in spec.objects.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
 	// targetCSV is the name of the ClusterServiceVersion to install, for example postgres.v1.2.0. The manager approves
-	// each InstallPlan on the way to it, and none beyond it.
-	// +required
+	// each InstallPlan on the way to this version, and none for a later version.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="targetCSV is the name of a ClusterServiceVersion: lower case letters, digits, '-' and '.'"
 	TargetCSV string `json:"targetCSV,omitempty"`
+
+	// approve set to Latest makes the manager choose the version. It takes the version that OLM offers on the members of
+	// the first wave, when all of them that report a version report the same one. Each version that the manager takes goes
+	// out in the waves of spec.rollout. status.upgrade has the version that it took last.
+	// +optional
+	// +kubebuilder:validation:Enum=Latest
+	Approve UpgradeApproval `json:"approve,omitempty"`
 }
 
-// SharedNamespacePolicy is what the manager does in a namespace with Subscriptions of other owners.
+// UpgradeApproval is the type of SubscriptionUpgrade.Approve.
+type UpgradeApproval string
+
+// ApproveLatest makes the manager take the version that OLM offers on the members of the first wave.
+const ApproveLatest UpgradeApproval = "Latest"
+
+// UpgradeStatus has the version that the manager took last for each Subscription with approve: Latest.
+type UpgradeStatus struct {
+	// subscriptions has an entry for each Subscription with approve: Latest.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Subscriptions []SubscriptionVersion `json:"subscriptions,omitempty"`
+}
+
+// SubscriptionVersion is the version that the manager took last for one Subscription with approve: Latest.
+type SubscriptionVersion struct {
+	// name is the metadata.name of the Subscription in spec.objects.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// csv is the name of the ClusterServiceVersion that the manager took last. It is absent until the manager has taken
+	// one. The manager writes it here before it approves an InstallPlan for it, and never replaces it by an earlier
+	// version.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	CSV string `json:"csv,omitempty"`
+
+	// since is when the manager took the version in csv.
+	// +optional
+	Since metav1.Time `json:"since,omitempty,omitzero"`
+
+	// reason is why the manager takes no other version than csv now, for example VersionsDiffer. It is absent if there is
+	// no such reason.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
+	// message explains the reason to a person, with the names of members and versions.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// SharedNamespacePolicy is the type of Upgrade.SharedNamespace.
 type SharedNamespacePolicy string
 
-// The policies for shared namespaces.
+// The values of SharedNamespacePolicy. Upgrade.SharedNamespace explains them.
 const (
 	SharedNamespaceRefuse SharedNamespacePolicy = "Refuse"
 	SharedNamespaceAllow  SharedNamespacePolicy = "Allow"

@@ -25,7 +25,7 @@ func TestAnApprovalIsBesideItsWrapperAndOwnedByIt(t *testing.T) {
 	cluster.Name, cluster.UID = "fast", "c"
 	for name, test := range map[string]struct {
 		w                   v1alpha1.Wrapper
-		namespace, generate string // if generate is "", only its length counts
+		namespace, generate string // with generate "", the test checks only the length of generateName
 		owner               []metav1.OwnerReference
 	}{
 		"a Federated": {wrapper("web", v1alpha1.Finalizer), "shop", "web-overwrite-",
@@ -44,7 +44,7 @@ func TestAnApprovalIsBesideItsWrapperAndOwnedByIt(t *testing.T) {
 			if problems := validation.IsDNS1123Subdomain(a.GenerateName + "x7k2p"); len(problems) > 0 || test.generate != "" && a.GenerateName != test.generate {
 				t.Errorf("%q: %v", a.GenerateName, problems)
 			}
-			want := v1alpha1.ApprovedWrapper{Kind: test.w.WrapperKind(), Name: test.w.GetName(), UID: test.w.GetUID()}
+			want := v1alpha1.WrapperReference{Kind: test.w.WrapperKind(), Name: test.w.GetName(), UID: test.w.GetUID()}
 			if a.Spec.Wrapper != want || a.Spec.Allow != v1alpha1.AllowOverwrite || len(a.Spec.Clusters) != 1 {
 				t.Errorf("%+v", a.Spec)
 			}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// decode reads the values of one document: one, or several JSON values that follow each other.
+// decode decodes the values of one document. A document in JSON may have several values, one after the other.
 func decode(text []byte) ([]any, error) {
 	values, err := decodeValues(text)
 	if f := (*fault)(nil); errors.As(err, &f) && bytes.Contains(text, []byte("{{")) {
@@ -31,7 +31,7 @@ func decodeValues(text []byte) ([]any, error) {
 		if err == nil || errors.As(err, &f) {
 			return values, err
 		}
-		// Flow-style YAML begins with a brace too; the YAML parser decides.
+		// YAML in flow style begins with a brace too, so text that is not JSON goes to the YAML parser.
 	}
 	if err := checkYAML(text); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func looksLikeJSON(text []byte) bool {
 	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
 }
 
-// checkYAML refuses constructs that the conversion to JSON would hide: aliases, duplicate keys, great depth, a second
-// document after `...`.
+// checkYAML refuses what the conversion to JSON would hide or change: aliases, duplicate keys, tags, numbers that do
+// not fit, great depth, and a second document after `...`.
 func checkYAML(text []byte) error {
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
 	var root yamlv3.Node
@@ -67,7 +67,7 @@ func checkYAML(text []byte) error {
 	}
 	var second yamlv3.Node
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return faultf(nil, "goes on behind its end: begin the next document with a line of ---")
+		return faultf(nil, "has text after the line that ends it: begin the next document with a line ---")
 	}
 	return nil
 }
@@ -103,13 +103,14 @@ func checkNode(n *yamlv3.Node, path fieldPath, depth int) error {
 	return nil
 }
 
-// checkScalar refuses numbers that the conversion would change. Here the message can still quote the number as written.
+// checkScalar refuses numbers that the conversion to JSON would change. It runs before the conversion, so that the
+// message can quote the number as the author wrote it.
 func checkScalar(n *yamlv3.Node, path fieldPath) error {
 	switch n.ShortTag() {
 	case "!!float":
 		f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			return faultf(path, "%s is not a number that JSON knows", n.Value)
+			return faultf(path, "%s is a number that JSON cannot represent", n.Value)
 		}
 		if f >= pastInt64 || f <= -pastInt64 {
 			return doesNotFit(n.Value, path)
@@ -126,8 +127,8 @@ func checkScalar(n *yamlv3.Node, path fieldPath) error {
 	return nil
 }
 
-// pastInt64 is the first number that no int64 holds. Its negative is the last number that an int64 holds; a float just
-// below rounds to it.
+// pastInt64 is the smallest number that is too large for an int64. The number -pastInt64 would fit, but a float64
+// rounds numbers slightly below it to -pastInt64. So checkScalar refuses -pastInt64 too.
 const pastInt64 = 1 << 63
 
 func doesNotFit(number string, path fieldPath) error {
@@ -139,13 +140,13 @@ func checkMapping(n *yamlv3.Node, path fieldPath, depth int) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yamlv3.ScalarNode || key.Anchor != "" {
-			return faultf(path, "line %d of the document: a key is a plain word, not a list, mapping, anchor or alias", key.Line)
+			return faultf(path, "line %d of the document: a key must be plain text, not a list, mapping, anchor or alias", key.Line)
 		}
 		if key.ShortTag() == "!!merge" {
 			return faultf(path, "the merge key << is not accepted: write the fields out")
 		}
 		if _, twice := seen[key.Value]; twice {
-			return faultf(path.key(key.Value), "is there twice; keep one of the two")
+			return faultf(path.key(key.Value), "occurs twice; remove one of the two")
 		}
 		seen[key.Value] = struct{}{}
 		if err := checkNode(value, path.key(key.Value), depth+1); err != nil {
@@ -170,7 +171,7 @@ func anchorOf(n *yamlv3.Node) string {
 	return n.Anchor
 }
 
-// decodeJSON reads one JSON value after another.
+// decodeJSON decodes JSON values that follow each other.
 func decodeJSON(text []byte) ([]any, error) {
 	text = bytes.TrimLeft(text, " \t\r\n")
 	if isMarker(text) {
@@ -191,8 +192,8 @@ func decodeJSON(text []byte) ([]any, error) {
 	}
 }
 
-// decodeValue reads one value token by token. encoding/json would accept a duplicate key, and a number that does not
-// fit.
+// decodeValue decodes one value token by token. The decoder of encoding/json would accept duplicate keys, and numbers
+// that do not fit 64 bits.
 func decodeValue(decoder *json.Decoder, path fieldPath, depth int) (any, error) {
 	token, err := decoder.Token()
 	if err != nil {
@@ -242,7 +243,7 @@ func decodeMapping(decoder *json.Decoder, path fieldPath, depth int) (any, error
 			return nil, io.ErrUnexpectedEOF
 		}
 		if _, twice := mapping[key]; twice {
-			return nil, faultf(path.key(key), "is there twice; keep one of the two")
+			return nil, faultf(path.key(key), "occurs twice; remove one of the two")
 		}
 		if mapping[key], err = decodeValue(decoder, path.key(key), depth+1); err != nil {
 			return nil, err
@@ -259,7 +260,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// number keeps whole numbers whole: past 2^63 they would be converted to another number.
+// number decodes a number. A whole number stays an integer, because a float would change it past 2^53.
 func number(n json.Number, path fieldPath) (any, error) {
 	if i, err := n.Int64(); err == nil {
 		return i, nil
@@ -269,12 +270,13 @@ func number(n json.Number, path fieldPath) (any, error) {
 		return nil, doesNotFit(n.String(), path)
 	}
 	if f == 0 {
-		return int64(0), nil // -0.0 would be written differently
+		return int64(0), nil // the encoder would write -0.0 as -0, which decodes to 0
 	}
 	return f, nil
 }
 
-// tidy removes the prefixes of the libraries from an error, because the caller adds its own.
+// tidy removes the prefixes that the libraries put in front of an error, because the caller adds the file and the
+// field.
 func tidy(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors: ", "json: "} {

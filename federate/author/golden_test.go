@@ -4,19 +4,16 @@ package author
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var everywhere = &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}
 
@@ -47,25 +44,9 @@ func TestTheOutputEqualsTheGoldenFiles(t *testing.T) {
 			for _, note := range notes {
 				fmt.Fprintln(&said, note)
 			}
-			golden(t, filepath.Join("testdata", tc.out+".out.yaml"), out.Bytes())
-			golden(t, filepath.Join("testdata", tc.out+".notes.txt"), said.Bytes())
+			golden.Equal(t, tc.out+".out.yaml", out.String())
+			golden.Equal(t, tc.out+".notes.txt", said.String())
 		})
-	}
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got), go test -update writes it anew:\n%s", path, diff)
 	}
 }
 

@@ -14,13 +14,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// The API groups of KubeFed, including those of earlier releases: of federated kinds, and of its own configuration.
+// API groups of KubeFed: those of federated kinds, and those of KubeFed's own configuration. Both lists include the
+// groups of earlier releases.
 var (
 	kubeFedTypes = oneOf("types.kubefed.io", "types.kubefed.k8s.io", "primitives.federation.k8s.io")
 	kubeFedCore  = oneOf("core.kubefed.io", "core.kubefed.k8s.io", "core.federation.k8s.io", "scheduling.kubefed.io")
 )
 
-// kubeFedVersions are the apiVersions of federated kinds, which KubeFed's templates leave out.
+// kubeFedVersions has the apiVersion of common kinds. Templates in KubeFed objects have no apiVersion.
 var kubeFedVersions = map[string]string{
 	"ConfigMap": "v1", "LimitRange": "v1", "Namespace": "v1", "PersistentVolumeClaim": "v1", "ResourceQuota": "v1", "Secret": "v1",
 	"Service": "v1", "ServiceAccount": "v1",
@@ -32,20 +33,21 @@ var kubeFedVersions = map[string]string{
 	"StorageClass": "storage.k8s.io/v1",
 }
 
-// kubeFed is the placement and the overrides of a KubeFed object. The placement is nil if the object has none.
+// kubeFed has the placement and the overrides of a KubeFed object in Fairlead's form. clusters is nil if the KubeFed
+// object has no placement.
 type kubeFed struct {
 	clusters  *v1alpha1.ClusterSelection
 	overrides []v1alpha1.Override
 }
 
-// isKubeFed reports whether an object is of a KubeFed API.
+// isKubeFed reports whether the object of a manifest is of an API group of KubeFed.
 func isKubeFed(m Manifest) bool {
 	group := m.Object.GroupVersionKind().Group
 	return kubeFedTypes(group) || kubeFedCore(group)
 }
 
-// fromKubeFed unwraps a FederatedX. Its template becomes the object, with its placement and overrides. A setting
-// without a counterpart is refused, with the alternative.
+// fromKubeFed converts a KubeFed object, for example a FederatedDeployment, into the object in its template, with the
+// placement and the overrides. It refuses a setting without a counterpart in Fairlead, and names the alternative.
 func fromKubeFed(m Manifest) (Manifest, error) {
 	fail := func(field, format string, args ...any) (Manifest, error) {
 		return Manifest{}, &Error{Where: m.Where, Field: field, Text: fmt.Sprintf(format, args...)}
@@ -59,14 +61,14 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 		switch key {
 		case "template", "placement", "overrides":
 		case "retainReplicas":
-			return fail("spec.retainReplicas", "has no counterpart: leave spec.replicas out of the template, then each member keeps its own, and take this out")
+			return fail("spec.retainReplicas", "has no counterpart in Fairlead: remove this field, and leave spec.replicas out of the template, so that each member keeps its own value")
 		default:
-			return fail("spec."+key, "has no counterpart: take it out, or write the wrapper by hand from spec.template")
+			return fail("spec."+key, "has no counterpart in Fairlead: remove it, or write the wrapper by hand from spec.template")
 		}
 	}
 	template := mapAt(spec, "template")
 	if template == nil && kind == "Namespace" {
-		template = map[string]any{} // a FederatedNamespace takes its template from the Namespace that it lies in
+		template = map[string]any{} // in KubeFed, the template of a FederatedNamespace is the Namespace in which that object is
 	}
 	if template == nil {
 		return fail("spec.template", "is missing: there is nothing to wrap")
@@ -95,7 +97,8 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 	return out, err
 }
 
-// kubeFedPlacement is the placement of a KubeFed object. As with KubeFed, names win over a selector.
+// kubeFedPlacement converts the placement of a KubeFed object. If the object has both names and a selector, only the
+// names count, as in KubeFed.
 func kubeFedPlacement(spec map[string]any) (*v1alpha1.ClusterSelection, error) {
 	placement := mapAt(spec, "placement")
 	if placement["clusterNames"] != nil {
@@ -107,7 +110,7 @@ func kubeFedPlacement(spec map[string]any) (*v1alpha1.ClusterSelection, error) {
 			selection.Names = append(selection.Names, textAt(cluster, "name"))
 		}
 		if len(selection.Names) == 0 {
-			return nil, fmt.Errorf("clusters is empty, so KubeFed places it nowhere: take it out of the input, or name clusters")
+			return nil, fmt.Errorf("clusters is empty, so KubeFed places the object on no cluster: remove the object from the input, or name clusters")
 		}
 		return selection, nil
 	}
@@ -139,7 +142,7 @@ func kubeFedOverrides(m Manifest, spec map[string]any) ([]v1alpha1.Override, err
 			}
 			field := fmt.Sprintf("spec.overrides[%d].clusterOverrides[%d]", i, j)
 			if !strings.HasPrefix(operation.Path, "/") {
-				return nil, &Error{Where: m.Where, Field: field + ".path", Text: fmt.Sprintf("%q is no JSON pointer: write it as /spec/replicas", operation.Path)}
+				return nil, &Error{Where: m.Where, Field: field + ".path", Text: fmt.Sprintf("%q is no JSON pointer: it has to begin with /, as in /spec/replicas", operation.Path)}
 			}
 			if value := one["value"]; value != nil && operation.Op != v1alpha1.PatchRemove {
 				data, err := json.Marshal(value)
@@ -157,11 +160,11 @@ func kubeFedOverrides(m Manifest, spec map[string]any) ([]v1alpha1.Override, err
 	return all, nil
 }
 
-// note describes the conversion of a KubeFed object.
+// note returns a sentence about the conversion of a KubeFed object. kind is the kind of the object in the template.
 func (k *kubeFed) note(kind string) string {
-	words := "placement and overrides keep KubeFed's cluster names and labels, so the MemberClusters need the same ones"
+	words := "placement and overrides keep KubeFed's cluster names and labels, so the MemberClusters need the same names and labels"
 	if k.clusters == nil {
-		words = "it has no placement, so KubeFed places it on no cluster"
+		words = "the KubeFed object has no placement, so KubeFed places it on no cluster"
 	}
-	return fmt.Sprintf("took the %s out of the KubeFed object; %s", kind, words)
+	return fmt.Sprintf("converted the %s in the KubeFed object; %s", kind, words)
 }

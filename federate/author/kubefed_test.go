@@ -103,11 +103,11 @@ func TestPlacementOfKubeFedObjects(t *testing.T) {
 func TestKubeFedSettingsWithoutACounterpartAreRefused(t *testing.T) {
 	change := func(old, with string) string { return strings.Replace(kubeFedDeployment, old, with, 1) }
 	for name, tc := range map[string]struct{ text, want string }{
-		"replicas that members keep": {change("spec:\n", "spec:\n  retainReplicas: true\n"), "spec.retainReplicas: has no counterpart: leave spec.replicas out of the template"},
+		"replicas that members keep": {change("spec:\n", "spec:\n  retainReplicas: true\n"), "spec.retainReplicas: has no counterpart in Fairlead: remove this field, and leave spec.replicas out of the template"},
 		"another field":              {change("spec:\n", "spec:\n  more: true\n"), "spec.more: has no counterpart"},
 		"no template":                {change("  template:\n", "  templates:\n"), "spec.templates: has no counterpart"},
 		"a kind that is not known":   {change("FederatedDeployment", "FederatedTeapot"), "spec.template.apiVersion: is missing, and hostctl does not know the API version of Teapot. Give apiVersion and kind in the template"},
-		"an empty list of clusters":  {change("[{name: eu-1}, {name: us-1}]", "[]"), "spec.placement: clusters is empty, so KubeFed places it nowhere"},
+		"an empty list of clusters":  {change("[{name: eu-1}, {name: us-1}]", "[]"), "spec.placement: clusters is empty, so KubeFed places the object on no cluster"},
 		"names as they once were":    {change("clusters: [{name: eu-1}, {name: us-1}]", "clusterNames: [eu-1]"), "spec.placement: clusterNames belongs to an earlier KubeFed. Write it as clusters: [{name: CLUSTER}]"},
 		"a path with dots":           {change("path: /spec/replicas", "path: spec.replicas"), `spec.overrides[0].clusterOverrides[0].path: "spec.replicas" is no JSON pointer`},
 		"KubeFed's own":              {"apiVersion: core.kubefed.io/v1beta1\nkind: KubeFedCluster\nmetadata: {name: eu-1, namespace: kube-federation-system}\n", "kind: KubeFedCluster is KubeFed's own configuration: leave it out; `hostctl join` registers clusters"},

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// lints check one object each. Checks of the whole input are in Lint.
+// lints return notes about one object each. Lint itself adds the notes for which it has to compare several objects.
 var lints = []func(m Manifest) []string{
 	emptyClass,
 	literalSecret,
@@ -21,8 +21,8 @@ var lints = []func(m Manifest) []string{
 	nullItems,
 }
 
-// Lint notes settings that are accepted and that the author may not intend, in the order of the manifests. It uses
-// their namespaces as they are.
+// Lint returns notes about settings that hostctl accepts, but that the author may not intend, in the order of the
+// manifests. It does not change the manifests.
 func Lint(manifests []Manifest) []Note {
 	var notes []Note
 	groups := map[string]bool{}
@@ -54,7 +54,7 @@ func Lint(manifests []Manifest) []Note {
 			names = append(names, m.Object.GetName())
 		}
 		notes = append(notes, Note{Where: defaults[1].Where, Text: fmt.Sprintf("the input has %d default classes (%s): "+
-			"a member uses the newest of them; take the annotation storageclass.kubernetes.io/is-default-class from all but one",
+			"a member uses the newest of them; remove the annotation storageclass.kubernetes.io/is-default-class from all but one",
 			len(defaults), strings.Join(names, ", "))})
 	}
 	return notes
@@ -94,7 +94,7 @@ func lonePod(m Manifest) []string {
 	return []string{"a Pod without a controller is not replaced when its node fails; federate a Deployment or a Job instead"}
 }
 
-// podSpecs are the places of the pod spec in each kind.
+// podSpecs has the paths of the pod spec in the kinds that contain one.
 var podSpecs = map[schema.GroupKind][]string{
 	core("Pod"):                   {"spec"},
 	core("PodTemplate"):           {"template", "spec"},
@@ -107,8 +107,8 @@ var podSpecs = map[schema.GroupKind][]string{
 	of("batch", "CronJob"):        {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 
-// nodeFolders are on every node, whatever it is: a DaemonSet that reaches into them, as a CSI node plugin does, finds
-// them there, and keeps no data in them.
+// nodeFolders are folders that every node has. A DaemonSet, for example a CSI node plugin, may mount them without a
+// note: it finds them on each node, and stores no data in them.
 var nodeFolders = []string{"/dev", "/sys", "/proc", "/run", "/var/run", "/lib/modules", "/etc", "/var/lib/kubelet"}
 
 func isNodeFolder(path string) bool {

@@ -14,14 +14,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Placeholder is the comment over a placement that the author has to fill in. Admission refuses the placement below
-// it.
-const Placeholder = "# say where: names: [CLUSTER], or selectors: [{matchLabels: {KEY: VALUE}}], or selectors: [{}] for every cluster"
+// Placeholder is the comment above an empty placement, which the author has to fill in. Admission refuses a wrapper
+// with an empty placement.
+const Placeholder = "# choose the members: names: [CLUSTER], or selectors: [{matchLabels: {KEY: VALUE}}], or selectors: [{}] for every cluster"
 
-// first are the keys at the beginning of an object; the others follow in alphabetical order.
+// first lists the keys with which ObjectYAML begins an object. The other keys follow in alphabetical order.
 var first = []string{"apiVersion", "kind", "metadata"}
 
-// WriteYAML writes wrappers as YAML documents, byte for byte the same for the same wrappers.
+// WriteYAML writes wrappers as YAML documents. The same wrappers give the same bytes.
 func WriteYAML(w io.Writer, wrappers []*Wrapper) error {
 	var out bytes.Buffer
 	for n, wrapper := range wrappers {
@@ -90,7 +90,7 @@ func ObjectYAML(content map[string]any) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	for _, key := range keys {
-		// The encoder sorts all keys, so they are written one at a time.
+		// The encoder sorts the keys of a mapping. So each key is encoded by itself, which keeps the order of keys.
 		text, err := yaml.Marshal(map[string]any{key: content[key]})
 		if err != nil {
 			return nil, err
@@ -100,7 +100,8 @@ func ObjectYAML(content map[string]any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// indent indents a block of YAML. Empty lines stay empty; in a block scalar they mean an empty line either way.
+// indent indents each line of a block of YAML, except empty lines. An empty line in a block scalar means the same with
+// and without indentation.
 func indent(out *bytes.Buffer, text []byte, firstPrefix, prefix string) {
 	next := firstPrefix
 	for line := range bytes.Lines(text) {
@@ -112,8 +113,8 @@ func indent(out *bytes.Buffer, text []byte, firstPrefix, prefix string) {
 	}
 }
 
-// WriteJSON writes one wrapper as an object, several as a v1 List, one line for each wrapper. Indented, a deep object
-// would be many times as long.
+// WriteJSON writes a single wrapper as one object, and several as a v1 List with one line for each wrapper. It does not
+// indent, because indentation would make a deep object many times longer.
 func WriteJSON(w io.Writer, wrappers []*Wrapper) error {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -136,7 +137,7 @@ func WriteJSON(w io.Writer, wrappers []*Wrapper) error {
 	return err
 }
 
-// content is the wrapper as JSON fields.
+// content returns the wrapper as a map of JSON fields.
 func (w *Wrapper) content() map[string]any {
 	objects := make([]any, 0, len(w.Objects))
 	for _, object := range w.Objects {

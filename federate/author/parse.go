@@ -15,22 +15,25 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// The limits of input and output.
+// The limits of input, output and wrappers.
 const (
-	// MaxInput is the limit in bytes of all sources together, MaxOutput that of the wrappers made from them. Wrappers
-	// around many small objects are longer than the objects.
-	MaxInput  = 3 << 20
+	// MaxInput is the greatest size of all sources together, in bytes.
+	MaxInput = 3 << 20
+	// MaxOutput is the greatest size of all wrappers together, in bytes. It is larger than MaxInput, because a wrapper
+	// around a small object is larger than the object.
 	MaxOutput = 12 << 20
-	// MaxObjects and MaxBytes are the limits of one wrapper, as in the API.
+	// MaxObjects is the greatest number of objects in one wrapper, as in the API.
 	MaxObjects = 64
-	MaxBytes   = 1 << 20
-	// MaxDepth is how deep a document may be nested.
+	// MaxBytes is the greatest size of all objects in one wrapper together, in bytes, as in the API.
+	MaxBytes = 1 << 20
+	// MaxDepth is the greatest nesting depth of a document: the number of mappings and lists around a value.
 	MaxDepth = 100
 )
 
-// Parse reads the objects of all sources, in order. It unfolds lists and leaves out empty documents. Notes name the
-// files that were left out. An error has all faults, a line each, and an *Error if the fault has a place. Parse also
-// returns the objects without a fault, so that the caller can report problems with these too.
+// Parse decodes the objects of all sources, in order. It replaces each List by its items, and leaves out empty
+// documents. The notes name files that it skipped. The error contains all faults, one in each line; a fault with a
+// place is an *Error. Even with an error, Parse returns the objects without a fault, so that the caller can check these
+// too.
 func Parse(sources []Source) ([]Manifest, []Note, error) {
 	all, notes, found := parseAll(sources, MaxInput)
 	var manifests []Manifest
@@ -88,17 +91,17 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 	return manifests, notes, found
 }
 
-// maxNames is the highest number of files that a message names.
+// maxNames is how many files one message names.
 const maxNames = 5
 
-// decoded is one document: its values, each numbered, or its error.
+// decoded is one decoded document: its place, and its values or its error.
 type decoded struct {
 	where  Where
 	values []any
 	err    error
 }
 
-// decode reads the documents of a source.
+// decode decodes the documents of a source.
 func (s Source) decode() ([]decoded, error) {
 	if !utf8.Valid(s.Data) {
 		return nil, fmt.Errorf("reading %s: it is not UTF-8 text", s.Name)
@@ -117,7 +120,7 @@ func (s Source) decode() ([]decoded, error) {
 	return documents, nil
 }
 
-// manifests are the objects of a document.
+// manifests returns the objects of a document, and adds its faults to found.
 func (d decoded) manifests(found *faults) []Manifest {
 	if d.err != nil {
 		found.add(placed(d.where, d.err))
@@ -134,7 +137,7 @@ func (d decoded) manifests(found *faults) []Manifest {
 	return manifests
 }
 
-// placed adds its place to a fault.
+// placed returns err as an *Error with this place. An *Error already has a place and stays as it is.
 func placed(where Where, err error) error {
 	var already *Error
 	if errors.As(err, &already) {
@@ -147,8 +150,8 @@ func placed(where Where, err error) error {
 	return &Error{Where: where, Text: err.Error()}
 }
 
-// unfold returns the manifests of a value: the value itself, or the items of a List. Items of a typed list
-// (ConfigMapList) may leave out the apiVersion and kind that the list implies.
+// unfold returns the manifests of a value: the value itself, or the items of a List. In a typed list, for example a
+// ConfigMapList, items may lack apiVersion and kind; unfold then derives them from the list.
 func unfold(value any, where Where, path fieldPath, found *faults) []Manifest {
 	content, isMapping := value.(map[string]any)
 	if !isMapping {
@@ -182,7 +185,8 @@ func inherit(object map[string]any, key string, value any) {
 	}
 }
 
-// manifest checks the fields that every object must have. The rest of the package relies on them.
+// manifest makes a Manifest from one object. It returns an error if a field that every object needs is missing or
+// invalid, because the other functions of the package rely on these fields.
 func manifest(content map[string]any, where Where, path fieldPath) (Manifest, error) {
 	object := &unstructured.Unstructured{Object: content}
 	kind, name := object.GetKind(), object.GetName()
@@ -197,31 +201,31 @@ func manifest(content map[string]any, where Where, path fieldPath) (Manifest, er
 	gv, err := schema.ParseGroupVersion(object.GetAPIVersion())
 	switch {
 	case gv.Group == kustomizeGroup:
-		return fail("apiVersion", "it is a file of kustomize and no object: %s", wayOfKustomize)
+		return fail("apiVersion", "it is a file of kustomize and not a Kubernetes object: %s", wayOfKustomize)
 	case object.GetAPIVersion() == "" || err != nil || gv.Version == "":
 		return fail("apiVersion", "must be VERSION or GROUP/VERSION, as in apps/v1")
 	case kind == "":
-		return fail("kind", "is missing or not text")
+		return fail("kind", "is missing or is not a string")
 	case name == "" && object.GetGenerateName() != "":
 		return fail("metadata.generateName", "would make a new object at each push: give metadata.name instead")
 	case name == "":
-		return fail("metadata.name", "is missing or not text")
+		return fail("metadata.name", "is missing or is not a string")
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if key := notText(content, field); key != "" {
-			return fail("metadata."+field, "%s is not text: quote its value", key)
+			return fail("metadata."+field, "%s is not a string: quote its value", key)
 		}
 	}
 	if ns := fieldAt(content, "metadata", "namespace"); ns != nil {
 		if _, isString := ns.(string); !isString {
-			return fail("metadata.namespace", "is not text")
+			return fail("metadata.namespace", "is not a string")
 		}
 	}
 	return Manifest{Where: where, Object: object}, nil
 }
 
-// notText returns the first key of metadata.<field> whose value is not a string, or the field itself if it is no
-// mapping.
+// notText returns the first key of metadata.<field> whose value is not a string, or field itself if its value is not a
+// mapping. It returns "" if all values are strings.
 func notText(content map[string]any, field string) string {
 	value := fieldAt(content, "metadata", field)
 	if value == nil {

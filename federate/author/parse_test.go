@@ -12,7 +12,7 @@ import (
 
 const webMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"
 
-// found describes each manifest: its place and its object.
+// found returns each manifest as "DOCUMENT:LINE KIND NAME".
 func found(manifests []Manifest) []string {
 	var out []string
 	for _, m := range manifests {
@@ -78,10 +78,10 @@ func TestParsingErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 		"an alias":            {webMap + "data: {a: *d}\n", "unknown anchor"},
 		"an alias of a key":   {"a: &d b\n*d : c\n", "a: YAML anchors"},
 		"a merge key":         {webMap + "data: {<<: {a: b}}\n", "data: the merge key << is not accepted"},
-		"a key twice":         {webMap + "---\n" + webMap + "data:\n  a: b\n  a: c\n", "in.yaml, document 2 (line 5): data.a: is there twice"},
-		"a JSON key twice":    {`{"apiVersion":"v1","data":{"a.b":"1","a.b":"2"}}`, `data["a.b"]: is there twice`},
+		"a key twice":         {webMap + "---\n" + webMap + "data:\n  a: b\n  a: c\n", "in.yaml, document 2 (line 5): data.a: occurs twice"},
+		"a JSON key twice":    {`{"apiVersion":"v1","data":{"a.b":"1","a.b":"2"}}`, `data["a.b"]: occurs twice`},
 		"a key twice, hidden": {webMap + "data: {0x1: a, 1: b}\n", "already set in map"},
-		"a list as a key":     {"? [a]\n: b\n", "a key is a plain word"},
+		"a list as a key":     {"? [a]\n: b\n", "a key must be plain text"},
 		"a tag":               {webMap + "data: !secret {a: b}\n", "data: the tag !secret is not accepted"},
 		"too deep":            {webMap + "data: " + deep + "\n", "is nested deeper than 100 levels"},
 		"too deep in JSON":    {`{"a": ` + deep + `}`, "is nested deeper than 100 levels"},
@@ -94,12 +94,12 @@ func TestParsingErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 		"that in JSON":        {`{"a": ` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `}`, "a[0][0][0][0][0][0][0]…: is nested deeper than 100 levels"},
 		"a million levels":    {webMap + "data: " + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + "\n", "exceeded max depth"},
 		"a float too large":   {`{"apiVersion":"v1","a":1e19}`, "a: the number 1e19 does not fit 64 bits"},
-		"infinity":            {webMap + "data: {a: .inf}\n", "data.a: .inf is not a number that JSON knows"},
+		"infinity":            {webMap + "data: {a: .inf}\n", "data.a: .inf is a number that JSON cannot represent"},
 		"broken YAML":         {webMap + "data: [\n", "in.yaml, document 1 (line 1): is not valid YAML"},
 		"half a JSON value":   {`{"apiVersion": "v1", "kind": `, "is not valid YAML"},
 		"no mapping":          {"- a\n", "is not a mapping"},
 		"text":                {"hello\n", "is not a mapping"},
-		"more behind the end": {webMap + "...\n" + webMap, "begin the next document with a line of ---"},
+		"more behind the end": {webMap + "...\n" + webMap, "begin the next document with a line ---"},
 		"no apiVersion":       {"kind: ConfigMap\nmetadata: {name: web}\n", "ConfigMap web: apiVersion: must be VERSION or GROUP/VERSION"},
 		"no version":          {"apiVersion: a/b/c\nkind: ConfigMap\nmetadata: {name: web}\n", "apiVersion: must be VERSION or GROUP/VERSION"},
 		"no kind":             {"apiVersion: v1\nmetadata: {name: web}\n", "kind: is missing"},
@@ -115,7 +115,7 @@ func TestParsingErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 		},
 		"a label no text": {
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {b: 1}}\n",
-			"metadata.labels: b is not text: quote its value",
+			"metadata.labels: b is not a string: quote its value",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// byKind are the rules, by kind, for fields that the API server and Kubernetes' controllers choose.
+// byKind has, by kind, the rules that remove fields chosen by an API server or by a controller of Kubernetes.
 var byKind = map[schema.GroupKind][]rule{
 	core("Service"):                             {withoutClusterIPs, withoutNodePorts, withoutChosenFamilies},
 	core("PersistentVolumeClaim"):               {withoutBinding, withoutDefaultedClass},
@@ -28,7 +28,8 @@ var byKind = map[schema.GroupKind][]rule{
 	of("operators.coreos.com", "OperatorGroup"): {withoutProvidedAPIs},
 }
 
-// withoutClusterIPs keeps "None", which a person chose: it makes the Service headless.
+// withoutClusterIPs removes cluster IPs, which each cluster chooses. It keeps "None", by which an author makes a
+// Service headless.
 func withoutClusterIPs(c *cleaning) {
 	spec := mapAt(c.content, "spec")
 	ip := textAt(spec, "clusterIP")
@@ -48,14 +49,14 @@ func withoutNodePorts(c *cleaning) {
 	for _, port := range mapsAt(c.content, "spec", "ports") {
 		value := port["nodePort"]
 		if remove(port, "nodePort") && value != nil {
-			c.noteByHand("spec.ports nodePort %v left out: each member chooses its own; add it with an override if it must be this one", value)
+			c.noteByHand("spec.ports nodePort %v left out: each member chooses its own; if every member must use this port, add it with an override", value)
 		}
 	}
 	remove(c.content, "spec", "healthCheckNodePort")
 }
 
-// withoutChosenFamilies removes IP families from live objects only. There, a family that the cluster chose looks like
-// one that the author asked for. In a manifest the author asked for it.
+// withoutChosenFamilies removes IP families from live objects only. In a live object, either the cluster or the author
+// chose the families, and the object does not show which. In a manifest the author chose them.
 func withoutChosenFamilies(c *cleaning) {
 	if c.live {
 		remove(c.content, "spec", "ipFamilies")
@@ -78,8 +79,9 @@ func withoutBinding(c *cleaning) {
 	})
 }
 
-// withoutDefaultedClass removes the default class that a cluster writes into a claim without a class. kubectl's record
-// of the applied object shows whether the author set the class. Without that record, only the author knows.
+// withoutDefaultedClass removes a StorageClass that the cluster wrote into a claim without a class. The annotation in
+// which `kubectl apply` records its input shows whether the author set the class. If that annotation is missing,
+// withoutDefaultedClass keeps the class and adds a note.
 func withoutDefaultedClass(c *cleaning) {
 	class := textAt(c.content, "spec", "storageClassName")
 	if !c.live || class == "" {
@@ -88,7 +90,7 @@ func withoutDefaultedClass(c *cleaning) {
 	var applied map[string]any
 	record := textAt(c.content, "metadata", "annotations", lastApplied)
 	if record == "" || json.Unmarshal([]byte(record), &applied) != nil {
-		c.note("spec.storageClassName %s may only be the default of the cluster from which this was read: "+
+		c.note("spec.storageClassName %s may be only the default class of the cluster from which the claim was read: "+
 			"leave the field out for each member's default class", class)
 		return
 	}
@@ -97,8 +99,8 @@ func withoutDefaultedClass(c *cleaning) {
 	}
 }
 
-// withoutClaim removes a claim reference that the binder chose. If the author reserved the volume for a claim, it removes
-// only the uid and the resourceVersion of the claim.
+// withoutClaim removes spec.claimRef from a volume if the volume controller wrote it. If the author reserved the volume
+// for a claim, withoutClaim removes only the uid and the resourceVersion of the claim.
 func withoutClaim(c *cleaning) {
 	const byController = "pv.kubernetes.io/bound-by-controller"
 	if _, chosen := mapAt(c.content, "metadata", "annotations")[byController]; chosen {
@@ -120,7 +122,7 @@ var (
 	madeSecret  = regexp.MustCompile(`-(token|dockercfg)-[a-z0-9]{5}$`)
 )
 
-// withoutTokenVolumes removes the volumes that admission adds to each Pod for its account's token.
+// withoutTokenVolumes removes the volumes with a service account token that admission adds to each Pod.
 func withoutTokenVolumes(c *cleaning) {
 	const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 	gone := map[string]bool{}
@@ -141,8 +143,8 @@ func withoutTokenVolumes(c *cleaning) {
 	}
 }
 
-// withoutPriority removes the number that the priority class gave a live Pod. A member whose class has another number
-// would refuse the Pod.
+// withoutPriority removes spec.priority from a live Pod, where admission set it from the PriorityClass. A member whose
+// PriorityClass has another value would refuse the Pod.
 func withoutPriority(c *cleaning) {
 	if c.live {
 		removeIf(c.content, oneOf("priority", "preemptionPolicy"), "spec")
@@ -159,8 +161,8 @@ func withoutNamespaceMarks(c *cleaning) {
 	}
 }
 
-// withoutMadeSecrets removes the references to Secrets that controllers made for this account, recognised by their
-// names. References that an author wrote stay.
+// withoutMadeSecrets removes from a ServiceAccount the references to Secrets that controllers made for it. It
+// recognizes such Secrets by their names. References that an author wrote stay.
 func withoutMadeSecrets(c *cleaning) {
 	for _, list := range []string{"secrets", "imagePullSecrets"} {
 		filterList(c.content, func(ref map[string]any) bool {
@@ -170,8 +172,8 @@ func withoutMadeSecrets(c *cleaning) {
 	}
 }
 
-// withoutToken removes everything from a token Secret but the request for a token: each member's control plane fills it
-// in.
+// withoutToken removes the token from a Secret of type service-account-token. The Secret itself stays, because it makes
+// each member's control plane write a token of its own.
 func withoutToken(c *cleaning) {
 	if textAt(c.content, "type") != "kubernetes.io/service-account-token" {
 		return
@@ -187,7 +189,7 @@ func withoutRevision(c *cleaning) {
 		"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas", "deprecated.daemonset.template.generation"))
 }
 
-// withoutTemplateStatus removes the status that the claim templates of a live StatefulSet have.
+// withoutTemplateStatus removes the status of the claim templates in a live StatefulSet.
 func withoutTemplateStatus(c *cleaning) {
 	for _, template := range mapsAt(c.content, "spec", "volumeClaimTemplates") {
 		remove(template, "status")
@@ -195,8 +197,8 @@ func withoutTemplateStatus(c *cleaning) {
 	}
 }
 
-// withoutJobIdentity removes the selector that the API server makes from the Job's uid, and its labels. Both stay if
-// the author set manualSelector.
+// withoutJobIdentity removes from a Job the selector and the labels that the API server made from the Job's uid. With
+// spec.manualSelector the author wrote them, and they stay.
 func withoutJobIdentity(c *cleaning) {
 	if manual, _ := fieldAt(c.content, "spec", "manualSelector").(bool); manual {
 		return
@@ -208,7 +210,7 @@ func withoutJobIdentity(c *cleaning) {
 	c.dropAnnotations(oneOf("batch.kubernetes.io/job-tracking"))
 }
 
-// withoutOperatorLabels removes the labels that OLM adds to a Subscription for its package and namespace.
+// withoutOperatorLabels removes from a Subscription the labels that OLM adds for its package and namespace.
 func withoutOperatorLabels(c *cleaning) {
 	c.dropLabels(func(key string) bool { return strings.HasPrefix(key, "operators.coreos.com/") })
 }

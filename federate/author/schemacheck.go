@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/config"
 )
 
-// misfits returns the differences between a wrapper and the schema of its CustomResourceDefinition, in the API server's
-// words. The validator is the API server's too.
+// misfits returns an error for each value in a wrapper that the schema of its CustomResourceDefinition refuses. It uses
+// the API server's validator, so the texts are those of the API server.
 func misfits(m Manifest) []error {
 	validatorOf := federatedValidator
 	if m.Object.GetKind() == string(v1alpha1.KindClusterFederated) {
@@ -51,8 +51,8 @@ func misfits(m Manifest) []error {
 	return all
 }
 
-// fieldIsOpen reports whether a misfit is only the missing placement. A preview for a cluster that the user names needs
-// none.
+// fieldIsOpen reports whether a misfit is the missing placement. misfits does not report that one, because `hostctl
+// render` needs no placement when the user names the cluster.
 func fieldIsOpen(misfit *openapierrors.Validation) bool {
 	return misfit.Name == "spec.placement.clusters" && misfit.Code() == openapierrors.RequiredFailCode
 }
@@ -62,7 +62,7 @@ var (
 	clusterFederatedValidator = sync.OnceValues(func() (*validate.SchemaValidator, error) { return validatorOf("clusterfederateds") })
 )
 
-// validatorOf checks one of Fairlead's own resources against the schema of its CustomResourceDefinition.
+// validatorOf returns the validator for one of Fairlead's own resources, made from its CustomResourceDefinition.
 func validatorOf(resource string) (*validate.SchemaValidator, error) {
 	crd, err := config.CustomResourceDefinition(resource + "." + v1alpha1.Group)
 	if err != nil {
@@ -70,7 +70,7 @@ func validatorOf(resource string) (*validate.SchemaValidator, error) {
 	}
 	versions := mapsAt(crd.Object, "spec", "versions")
 	if len(versions) != 1 {
-		return nil, fmt.Errorf("reading the schema of %s: it has %d versions, and this program knows one", resource, len(versions))
+		return nil, fmt.Errorf("reading the schema of %s: it has %d versions, and hostctl reads only a schema with one version", resource, len(versions))
 	}
 	data, err := json.Marshal(fieldAt(versions[0], "schema", "openAPIV3Schema"))
 	if err != nil {

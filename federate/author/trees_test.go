@@ -34,7 +34,7 @@ func TestScopesOfWellKnownKindsAreBuiltIn(t *testing.T) {
 		for group, kinds := range table {
 			for kind := range strings.FieldsSeq(kinds.namespaced) {
 				if strings.Contains(" "+kinds.cluster+" ", " "+kind+" ") {
-					t.Errorf("%s.%s is of both scopes", kind, group)
+					t.Errorf("%s.%s is in the lists of both scopes", kind, group)
 				}
 			}
 		}
@@ -55,7 +55,7 @@ func TestHostPathsAreNotedOnceAWorkload(t *testing.T) {
 	}
 	_, notes := wrap(t, "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: csi, namespace: shop}\nspec: {template: {spec: {volumes: [{name: a, hostPath: {path: /dev}}]}}}\n", Options{})
 	if len(notes) != 0 {
-		t.Errorf("a CSI node plugin: %v", notes)
+		t.Errorf("a DaemonSet of a CSI node plugin must cause a note: %v", notes)
 	}
 }
 
@@ -67,13 +67,13 @@ func TestANamespaceThatTheHostLacksIsNoted(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"the host has it":                     {webMap, Options{HasNamespace: has(true)}, ""},
-		"the host lacks it":                   {webMap, Options{HasNamespace: has(false), Bundle: "all"}, "Federated all: the host has no namespace shop for the wrapper. Run `kubectl create namespace shop` there first"},
-		"nobody is asked":                     {webMap, Options{}, ""},
-		"nobody is asked, the input has it":   {webMap + namespace, Options{Bundle: "all"}, "Federated all: Namespace shop of the input goes to the members. The wrapper itself needs a namespace of that name on the host. If the host lacks it, run `kubectl create namespace shop` there first"},
-		"the input and the host have it":      {webMap + namespace, Options{HasNamespace: has(true)}, ""},
-		"cluster-scoped objects need none":    {namespace, Options{HasNamespace: has(false)}, ""},
-		"two wrappers of one namespace, once": {webMap + strings.Replace("---\n"+webMap, "name: web", "name: other", 1), Options{HasNamespace: has(false)}, "Federated configmap-other: the host has no namespace shop"},
+		"the host has the namespace":                             {webMap, Options{HasNamespace: has(true)}, ""},
+		"the host lacks the namespace":                           {webMap, Options{HasNamespace: has(false), Bundle: "all"}, "Federated all: the host has no namespace shop for the wrapper. Run `kubectl create namespace shop` there first"},
+		"without a host to ask":                                  {webMap, Options{}, ""},
+		"without a host to ask, and the input has the namespace": {webMap + namespace, Options{Bundle: "all"}, "Federated all: Namespace shop of the input goes to the members. The wrapper itself needs a namespace of that name on the host. If the host lacks it, run `kubectl create namespace shop` there first"},
+		"the input and the host have the namespace":              {webMap + namespace, Options{HasNamespace: has(true)}, ""},
+		"cluster-scoped objects need no namespace":               {namespace, Options{HasNamespace: has(false)}, ""},
+		"two wrappers of one namespace cause one note":           {webMap + strings.Replace("---\n"+webMap, "name: web", "name: other", 1), Options{HasNamespace: has(false)}, "Federated configmap-other: the host has no namespace shop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, notes := wrap(t, tc.text, tc.options)

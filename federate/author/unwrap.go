@@ -12,14 +12,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Found is a wrapper of the input.
+// Found is a wrapper in the input.
 type Found struct {
 	Where
 	Wrapper v1alpha1.Wrapper
 }
 
-// ParseWrappers reads the wrappers of all sources, in order, and skips other objects. It checks each against the schema
-// of the host's API server, so that an error names the field. An error has all faults.
+// ParseWrappers decodes the wrappers of all sources, in order, and skips other objects. It checks each wrapper against
+// the schema of its CRD, as the host's API server would, so that an error names the field. The error contains all
+// faults.
 func ParseWrappers(sources []Source) ([]Found, []Note, error) {
 	manifests, notes, found := parseAll(sources, MaxOutput)
 	var wrappers []Found
@@ -53,7 +54,8 @@ func ParseWrappers(sources []Source) ([]Found, []Note, error) {
 	return wrappers, notes, found.err()
 }
 
-// unknownFields are the fields that a wrapper does not have, each as a fault.
+// unknownFields returns an error for each field of m that a wrapper does not have. err is the error of the strict
+// decoder.
 func unknownFields(m Manifest, err error) []error {
 	strict, isStrict := runtime.AsStrictDecodingError(err)
 	if !isStrict {
@@ -64,7 +66,7 @@ func unknownFields(m Manifest, err error) []error {
 		text := one.Error()
 		if quoted, is := strings.CutPrefix(text, "unknown field "); is {
 			if field, err := strconv.Unquote(quoted); err == nil {
-				all = append(all, &Error{Where: m.Where, Field: field, Text: "is no field of a " + m.Object.GetKind()})
+				all = append(all, &Error{Where: m.Where, Field: field, Text: "is not a field of a " + m.Object.GetKind()})
 				continue
 			}
 		}

@@ -18,36 +18,39 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// Options are the settings for making wrappers.
+// Options are the settings of Wrap.
 type Options struct {
-	// Namespace is the namespace of namespaced objects that have none.
+	// Namespace is the namespace for namespaced objects whose manifest has none; "" makes such an object an error.
 	Namespace string
-	// Bundle, if set, is the name of one wrapper for each namespace, and of one wrapper for the cluster-scoped objects. Otherwise
-	// each object gets its own wrapper.
+	// Bundle is the name of the wrappers if a wrapper is to hold several objects: one wrapper for each namespace, and
+	// one for all cluster-scoped objects. With "", each object gets a wrapper of its own.
 	Bundle string
-	// Clusters is the placement; nil leaves a placeholder that admission refuses.
+	// Clusters is the placement of all wrappers. With nil the output has a Placeholder, and admission refuses the
+	// wrapper.
 	Clusters *v1alpha1.ClusterSelection
-	// Scopes are the scopes of kinds that the author has given; they win over all other sources.
+	// Scopes are the scopes that the author has given for kinds. They take precedence over all other sources of scopes.
 	Scopes map[schema.GroupKind]Scope
-	// HasNamespace reports whether the host has a namespace; nil without an API server to ask.
+	// HasNamespace reports whether the host has a namespace; nil if hostctl is not connected to the host.
 	HasNamespace func(namespace string) (bool, error)
-	// Lookup returns the scope of kinds that no other source has; nil without an API server to ask.
+	// Lookup asks an API server for the scope of a kind if no other source has it; nil if hostctl is not connected to
+	// one.
 	Lookup func(schema.GroupVersionKind) (Scope, error)
 }
 
-// Wrapper is a Federated or ClusterFederated for the output.
+// Wrapper is a Federated or ClusterFederated as Wrap makes it.
 type Wrapper struct {
 	Kind            v1alpha1.WrapperKind
 	Namespace, Name string
-	// Objects are sanitized, ordered by kind and name, and without a namespace, which is that of the wrapper.
+	// Objects are sanitized, and sorted by kind and name. They have no metadata.namespace, because the wrapper's
+	// counts.
 	Objects []*unstructured.Unstructured
-	// Clusters is nil if the author gave no placement.
+	// Clusters is the placement; nil if the author gave none.
 	Clusters *v1alpha1.ClusterSelection
-	// Overrides are the overrides of an object that was unwrapped from KubeFed's.
+	// Overrides come from a KubeFed object; nil if the object came from a plain manifest.
 	Overrides []v1alpha1.Override
 }
 
-// Spec is the wrapper's spec as the API has it.
+// Spec returns the wrapper's spec as a type of the API.
 func (w *Wrapper) Spec() (*v1alpha1.WrapperSpec, error) {
 	spec := &v1alpha1.WrapperSpec{Placement: v1alpha1.Placement{Clusters: w.Clusters}, Overrides: w.Overrides}
 	if w.Clusters == nil {
@@ -63,7 +66,7 @@ func (w *Wrapper) Spec() (*v1alpha1.WrapperSpec, error) {
 	return spec, nil
 }
 
-// item is a manifest on its way into a wrapper.
+// item is a manifest that Wrap has prepared for a wrapper.
 type item struct {
 	Manifest
 	scope Scope
@@ -72,8 +75,9 @@ type item struct {
 
 func (i *item) gk() schema.GroupKind { return i.Object.GroupVersionKind().GroupKind() }
 
-// Wrap makes wrappers from manifests: sanitized, split by scope and namespace, in a stable order. The notes are about
-// removed fields, settings that the author may not intend, and bundles that had to be split.
+// Wrap makes wrappers from manifests: it sanitizes the objects, and divides them by scope and namespace. The order of
+// the wrappers does not depend on the order of the input. The notes are about removed fields, settings that the author
+// may not intend, and bundles that did not fit into one wrapper.
 func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	items, notes, err := prepare(manifests, options)
 	if err != nil {
@@ -90,7 +94,8 @@ func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	})
 	var wrappers []*Wrapper
 	if options.Bundle != "" {
-		// Objects with a placement of their own are not bundled.
+		// An object from a KubeFed object has a placement of its own. So it gets a wrapper of its own, even with
+		// Bundle.
 		var bundled, own []*item
 		for _, i := range items {
 			if i.kubeFed == nil {
@@ -122,7 +127,8 @@ func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	return wrappers, notes, nil
 }
 
-// prepare determines scope and namespace of every manifest, sanitizes it and checks the result.
+// prepare makes an item from each manifest: it determines scope and namespace, sanitizes the object and checks the
+// result.
 func prepare(manifests []Manifest, options Options) ([]*item, []Note, error) {
 	scopes := newScopes(manifests, options.Scopes, options.Lookup)
 	var items []*item
@@ -147,7 +153,8 @@ func prepare(manifests []Manifest, options Options) ([]*item, []Note, error) {
 	return items, append(notes, Lint(settled)...), nil
 }
 
-// settle determines the scope and namespace of a manifest, and removes the fields that a cluster wrote.
+// settle determines the scope and the namespace of a manifest, sanitizes the object, and checks that a wrapper may hold it. The
+// texts that it returns are notes about what it left out.
 func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error) {
 	scope, err := scopes.scopeOf(m)
 	if err != nil {
@@ -161,7 +168,7 @@ func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error
 		clean.SetNamespace("")
 	case scope == Namespaced && namespace == "" && options.Namespace == "":
 		return nil, nil, &Error{Where: m.Where, Field: "metadata.namespace",
-			Text: "is missing. Give it there, or give --namespace for all objects without a namespace"}
+			Text: "is missing. Set it in the manifest, or give --namespace for all objects without a namespace"}
 	case scope == Namespaced && namespace == "":
 		clean.SetNamespace(options.Namespace)
 	}
@@ -172,7 +179,8 @@ func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error
 	return i, texts, admissible(i)
 }
 
-// admissible makes the checks of admission for each object, while its place in the input is still known.
+// admissible checks one object in a wrapper of its own with overrides.Validate, as admission does. So the error can
+// name the object's place in the input.
 func admissible(i *item) error {
 	everywhere := &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}
 	alone := &Wrapper{Objects: []*unstructured.Unstructured{i.Object}, Clusters: everywhere}
@@ -198,12 +206,12 @@ func sizeOf(m Manifest) (int, error) {
 		return 0, fmt.Errorf("encoding %s: %w", m.Where, err)
 	}
 	if len(data) > MaxBytes {
-		return 0, &Error{Where: m.Where, Text: fmt.Sprintf("has %d bytes: a wrapper holds 1 MiB, and an object cannot be split", len(data))}
+		return 0, &Error{Where: m.Where, Text: fmt.Sprintf("the object has %d bytes, but a wrapper holds at most 1 MiB, and an object cannot be split", len(data))}
 	}
 	return len(data), nil
 }
 
-// distinct refuses an object that occurs twice, because the wrapper would silently lose one copy.
+// distinct reports an object that occurs twice in the input, because a wrapper can hold only one of the two.
 func distinct(manifests []Manifest, found *faults) {
 	type identity struct {
 		schema.GroupKind
@@ -227,7 +235,7 @@ func wrapperKind(scope Scope) v1alpha1.WrapperKind {
 	return v1alpha1.KindFederated
 }
 
-// singles gives each object a wrapper of its own, named after it.
+// singles makes a wrapper for each object, named after the object.
 func singles(items []*item) []*Wrapper {
 	names := wrapperNames(items)
 	wrappers := make([]*Wrapper, 0, len(items))
@@ -244,8 +252,8 @@ func singles(items []*item) []*Wrapper {
 	return wrappers
 }
 
-// bundles puts the cluster-scoped objects into one wrapper and the others into one wrapper for each namespace. When a
-// wrapper is full, it begins another.
+// bundles makes one wrapper for all cluster-scoped objects, and one for the objects of each namespace. When a wrapper is
+// full, bundles begins another wrapper and adds a note.
 func bundles(items []*item, name string) ([]*Wrapper, []Note) {
 	var notes []Note
 	var wrappers []*Wrapper
@@ -265,7 +273,7 @@ func bundles(items []*item, name string) ([]*Wrapper, []Note) {
 			full := current
 			current, size = &Wrapper{Kind: full.Kind, Namespace: namespace, Name: partName(name, part)}, 0
 			wrappers = append(wrappers, current)
-			notes = append(notes, Note{Text: fmt.Sprintf("%s %s is full with %d objects (a wrapper holds %d, and 1 MiB): the rest is in %s",
+			notes = append(notes, Note{Text: fmt.Sprintf("%s %s is full with %d objects (a wrapper holds at most %d, and 1 MiB): the rest is in %s",
 				full.Kind, full.Name, len(full.Objects), MaxObjects, current.Name)})
 		}
 		current.Objects = append(current.Objects, i.Object)

@@ -12,15 +12,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// settleTime is how long a custom resource without a status for its present spec counts as progressing. After that it
-// counts as healthy.
+// settleTime is how long a custom resource without a status for its present spec stays Progressing. After that it counts
+// as Healthy.
 const settleTime = 30 * time.Second
 
-// judgeGeneric judges by kstatus, and waits for the status of custom resources.
+// judgeGeneric judges an object by kstatus. For a custom resource it first waits for a status.
 func judgeGeneric(obj *unstructured.Unstructured, now time.Time) Verdict {
 	result, err := status.Compute(obj)
 	if err != nil {
-		// A status of an unknown form shows nothing, so it cannot count as healthy.
+		// The status has a form that kstatus cannot read. The object may have failed, so it must not count as healthy.
 		return progressing(v1alpha1.ReasonStatusUnreadable, "its status cannot be read: "+err.Error())
 	}
 	reason := result.Status.String()
@@ -42,7 +42,8 @@ func judgeGeneric(obj *unstructured.Unstructured, now time.Time) Verdict {
 	}
 }
 
-// settling returns how much of settleTime is left; zero if the object has a status for its present spec, or needs none.
+// settling returns how much of settleTime remains. It is 0 if the object has a status for its present spec, or needs no
+// status.
 func settling(obj *unstructured.Unstructured, now time.Time) time.Duration {
 	if !isCustom(obj.GroupVersionKind().GroupKind()) {
 		return 0
@@ -52,18 +53,19 @@ func settling(obj *unstructured.Unstructured, now time.Time) time.Duration {
 	if left <= 0 || hasCurrentStatus(obj, changed) {
 		return 0
 	}
-	// A member's clock that is ahead does not make the wait longer.
+	// If the member's clock is ahead, the wait must still not be longer than settleTime.
 	return min(left, settleTime)
 }
 
-// hasCurrentStatus reports whether the status is about the present spec.
+// hasCurrentStatus reports whether the object's status describes its present spec. The parameter changed is the result of
+// changedAt.
 func hasCurrentStatus(obj *unstructured.Unstructured, changed time.Time) bool {
 	if observed, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); err == nil && found {
 		return observed >= obj.GetGeneration()
 	}
 	about := conditions(obj)
 	if len(about) == 0 {
-		// A status without conditions counts, although its time is not known.
+		// A status without conditions counts as current, because nothing in it tells its time.
 		said, _, _ := unstructured.NestedMap(obj.Object, "status")
 		return len(said) > 0
 	}
@@ -81,11 +83,23 @@ func hasCurrentStatus(obj *unstructured.Unstructured, changed time.Time) bool {
 	return false
 }
 
-// changedAt is the time of the last write to anything except the status: the apply that created or changed the object.
+// changedAt returns when the manager last applied the object, by managedFields. It ignores applies of the status. If there is no
+// such entry, it returns when the object was created.
 func changedAt(obj *unstructured.Unstructured) time.Time {
 	changed := obj.GetCreationTimestamp().Time
 	for _, e := range obj.GetManagedFields() {
 		if e.Subresource == "" && e.Manager == v1alpha1.FieldManager && e.Time != nil && e.Time.After(changed) {
+			changed = e.Time.Time
+		}
+	}
+	return changed
+}
+
+// statusChangedAt returns when a client last changed the status; the zero time if managedFields have no entry for the status.
+func statusChangedAt(obj *unstructured.Unstructured) time.Time {
+	var changed time.Time
+	for _, e := range obj.GetManagedFields() {
+		if e.Subresource == "status" && e.Time != nil && e.Time.After(changed) {
 			changed = e.Time.Time
 		}
 	}
@@ -99,7 +113,16 @@ type condition struct {
 	observed                      int64
 }
 
-func (c condition) isTrue() bool { return c.status == string(metav1.ConditionTrue) }
+func (c condition) isTrue() bool  { return c.status == string(metav1.ConditionTrue) }
+func (c condition) isFalse() bool { return c.status == string(metav1.ConditionFalse) }
+
+// words returns the message of a condition, or a substitute if the message is empty.
+func (c condition) words() string {
+	if c.message == "" {
+		return "condition " + c.kind + " is " + c.status + " without a message"
+	}
+	return c.message
+}
 
 func conditions(obj *unstructured.Unstructured) []condition {
 	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
@@ -128,13 +151,13 @@ func conditionOf(obj *unstructured.Unstructured, kind string) condition {
 	return condition{}
 }
 
-// text returns a string field; "" if it is missing or no string.
+// text returns the string at path; "" if the field is missing or not a string.
 func text(m map[string]any, path ...string) string {
 	s, _, _ := unstructured.NestedString(m, path...)
 	return s
 }
 
-// moment returns a time field; zero if it is missing or no time.
+// moment returns the time at path; the zero time if the field is missing or not a time.
 func moment(m map[string]any, path ...string) time.Time {
 	t, err := time.Parse(time.RFC3339, text(m, path...))
 	if err != nil {

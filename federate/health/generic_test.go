@@ -15,7 +15,7 @@ import (
 
 const settles = "its controller has written no status for the present spec yet"
 
-// A custom resource that was applied some seconds ago.
+// greeting returns a custom resource with this status, which the manager applied some seconds ago.
 func greeting(status string) string {
 	return `
 apiVersion: demo.example.com/v1
@@ -153,7 +153,7 @@ kind: Greeting
 metadata: {name: hello, deletionTimestamp: "` + ago(time.Minute) + `", finalizers: [example.com/farewell]}`,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonTerminating,
-				Message: "it is being deleted; finalizer example.com/farewell holds it",
+				Message: "it is being deleted, and waits for finalizer example.com/farewell",
 			},
 		},
 	}
@@ -161,7 +161,7 @@ metadata: {name: hello, deletionTimestamp: "` + ago(time.Minute) + `", finalizer
 		t.Run(name, func(t *testing.T) {
 			got := health.Judge(object(t, test.object), health.Related{Warning: test.warning}, now)
 			if test.want.Reason == v1alpha1.ReasonStatusUnreadable {
-				got.Message = "" // kstatus' words
+				got.Message = "" // the message is kstatus', which may change
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)

@@ -10,49 +10,57 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
-// Verdict is the health of one object.
+// Verdict is the health of one object, with its reason.
 type Verdict struct {
 	Health v1alpha1.Health
-	// Reason is a short reason for programs, at most 64 bytes. Message is a sentence for people, at most 1024 bytes.
+	// Reason is a short reason for programs, at most 64 bytes; "" for a healthy object that is not deprecated.
+	// Message is a sentence for people, at most 1024 bytes; "" for a healthy object that is not deprecated.
 	Reason, Message string
-	// Version is the installed version: the CSV of a Subscription, or the bundle of a ClusterExtension. It is empty if
-	// no version is completely installed.
+	// Version is the installed version: the CSV of a Subscription, or the version of a ClusterExtension's bundle. It is
+	// empty if no version is completely installed.
 	Version string
-	// Recheck is after how long the verdict may change with time alone; zero means never.
+	// Target is the target of a Subscription that spec.upgrade names; "" for any other object.
+	// Offered is the CSV that OLM would install next for a Subscription with a target, or is installing; "" if there is none.
+	Target, Offered string
+	// Recheck is how long after this verdict it may change by the passing of time alone; zero means never.
 	Recheck time.Duration
 }
 
-// Related has the other objects that the rules of the object's kind use.
+// Related has the other objects that the rules for the object's kind use.
 type Related struct {
-	// CSV is the ClusterServiceVersion that NeededCSV names, and InstallPlan the plan that the Subscription's status
-	// refers to; nil if there is none.
+	// CSV is the ClusterServiceVersion that the function NeededCSV names; nil if it does not exist.
+	// InstallPlan is the plan that the Subscription's status names; nil if it does not exist.
 	CSV, InstallPlan *unstructured.Unstructured
 	// OperatorGroups is the number of OperatorGroups in the Subscription's namespace.
 	OperatorGroups int
-	// Classes are the member's StorageClasses by name; nil where they are not known.
+	// Classes are the member's StorageClasses by name; nil if the caller could not read them.
 	Classes map[string]Class
-	// Warning is the newest warning event of the object.
+	// Warning is the newest Warning event about the object; nil if there is none.
 	Warning *Warning
+	// Explanation is the first cause among the object's pods; nil if there is none, or if the caller has not read the pods.
+	Explanation *Explanation
+	// PodsRefused is true if the member does not allow the caller to read the object's pods.
+	PodsRefused bool
 }
 
-// Warning is a warning event.
+// Warning is the content of a Warning event.
 type Warning struct {
 	Reason, Message string
 	At              time.Time
 }
 
-// The kinds with rules of their own.
+// The kinds that this package judges by rules of their own.
 var (
 	kindPod              = schema.GroupKind{Kind: "Pod"}
 	kindClaim            = schema.GroupKind{Kind: "PersistentVolumeClaim"}
-	kindSubscription     = schema.GroupKind{Group: "operators.coreos.com", Kind: "Subscription"}
 	kindCatalogSource    = schema.GroupKind{Group: "operators.coreos.com", Kind: "CatalogSource"}
 	kindClusterExtension = schema.GroupKind{Group: "olm.operatorframework.io", Kind: "ClusterExtension"}
 )
 
-// Judge returns the health of an object of a kind with progress, at a given time.
+// Judge returns the health of an object at the time now. The object is of a kind for which HasProgress is true.
 func Judge(obj *unstructured.Unstructured, related Related, now time.Time) Verdict {
 	var v Verdict
 	gk := obj.GroupVersionKind().GroupKind()
@@ -60,12 +68,14 @@ func Judge(obj *unstructured.Unstructured, related Related, now time.Time) Verdi
 	case obj.GetDeletionTimestamp() != nil:
 		v = Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonTerminating, Message: "it is being deleted"}
 		if holders := obj.GetFinalizers(); len(holders) > 0 {
-			v.Message = "it is being deleted; finalizer " + holders[0] + " holds it"
+			v.Message = "it is being deleted, and waits for finalizer " + holders[0]
 		}
 	case gk == kindClaim:
 		v = judgeClaim(obj, related)
-	case gk == kindSubscription:
+	case gk == upgrade.Subscription:
 		v = judgeSubscription(obj, related, now)
+		v.Target = upgrade.TargetOf(obj)
+		v.Offered = offeredBy(obj, v.Version)
 	case gk == kindCatalogSource:
 		v = judgeCatalogSource(obj)
 	case gk == kindClusterExtension:
@@ -75,33 +85,30 @@ func Judge(obj *unstructured.Unstructured, related Related, now time.Time) Verdi
 	default:
 		v = judgeGeneric(obj, now)
 	}
-	return withWords(v, related.Warning)
+	return withWords(explained(obj, v, &related), related.Warning)
 }
 
-// NeedsWarning reports whether the newest warning event of the object could add to the verdict.
+// NeedsWarning reports whether the newest Warning event of the object may add information to the verdict. If so, the
+// caller reads the event and passes it in as Related.Warning.
 func NeedsWarning(v Verdict) bool {
 	return v.Health == v1alpha1.Progressing || v.Health == v1alpha1.Degraded
 }
 
-// withWords cleans the reason and the message of a verdict, and appends the newest warning.
+// withWords redacts and cleans the reason and the message of a verdict, and appends the newest Warning event to the message.
 func withWords(v Verdict, w *Warning) Verdict {
-	if v.Health == v1alpha1.Healthy {
-		v.Reason, v.Message = "", ""
-		return v
-	}
+	v.Version, v.Target, v.Offered = Clean(v.Version, maxVersion), Clean(v.Target, maxVersion), Clean(v.Offered, maxVersion)
 	// "Replicas: 0/1" shows the failure; often only an event has the cause.
-	if w != nil && !strings.Contains(v.Message, w.Message) {
+	if w != nil && v.Health != v1alpha1.Healthy && !strings.Contains(v.Message, w.Message) {
 		if v.Message != "" {
 			v.Message += "; "
 		}
 		v.Message += w.Reason + ": " + w.Message
 	}
-	v.Reason, v.Message = word(v.Reason), Clean(v.Message, MaxMessage)
-	v.Version = Clean(v.Version, 253)
+	v.Reason, v.Message = word(v.Reason), Tidy(v.Message, MaxMessage)
 	return v
 }
 
-// word cleans a reason and bounds its length.
+// word cleans a reason that comes from the member, and bounds its length.
 func word(reason string) string { return Clean(reason, maxReason) }
 
 func healthy() Verdict { return Verdict{Health: v1alpha1.Healthy} }

@@ -9,25 +9,30 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
 const (
-	// olmDebounce is how long OLM has to report a failure before it counts: a successful upgrade passes through Failed
-	// within half a second.
+	// olmDebounce is how long OLM has to report a failure before the object is Degraded. In a successful upgrade, OLM
+	// reports Failed for up to half a second.
 	olmDebounce = 5 * time.Second
-	// olmDeadline bounds how long a CSV may be in progress. OLM does not reliably report a CSV that hangs.
+	// olmDeadline is how long a CSV, an InstallPlan or a ClusterExtension may be in progress before the object is Degraded.
+	// OLM does not always report a CSV that hangs.
 	olmDeadline = 10 * time.Minute
 )
 
-// judgeSubscription judges by the CSV, and not by the Subscription's own state. That state is AtLatestKnown, and names
-// the CSV as installed, even while the CSV is still installing, or hangs.
+// judgeSubscription judges a Subscription by its CSV. The Subscription's own state does not suffice: it is
+// AtLatestKnown, and names the CSV as installed, even while the CSV is still installing or hangs.
 func judgeSubscription(sub *unstructured.Unstructured, related Related, now time.Time) Verdict {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
-	target, needed := targetOf(sub), NeededCSV(sub, related.InstallPlan)
+	target, needed := upgrade.TargetOf(sub), NeededCSV(sub, related.InstallPlan)
 	switch {
 	case related.OperatorGroups == 0:
 		return degraded(v1alpha1.ReasonNoOperatorGroup,
 			"its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription")
+	case related.OperatorGroups > 1:
+		return degraded(v1alpha1.ReasonTooManyOperatorGroups,
+			"its namespace has more than one OperatorGroup, so OLM installs nothing there; delete all but one on the member")
 	case !reached(installed, target) && waitsForApproval(related.InstallPlan, installed, current):
 		return judgePendingPlan(related, installed, current, target, now)
 	case related.CSV != nil && needed != "" && related.CSV.GetName() == needed:
@@ -40,14 +45,15 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 		return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+needed+
 			" as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again")
 	}
-	if target != "" && isPlanGone(sub, related.InstallPlan) {
+	if LacksPlan(sub, related.InstallPlan) {
 		return degraded(v1alpha1.ReasonInstallPlanMissing, "OLM waits for InstallPlan "+text(sub.Object, "status", "installPlanRef", "name")+
-			", which was deleted, and makes no other; delete the Subscription and its CSV on the member: the manager creates the Subscription again")
+			", which was deleted, and no other InstallPlan has "+current+"; delete the Subscription and its CSV on the member: the manager creates the Subscription again")
 	}
 	return judgeResolution(sub, related.InstallPlan, target, now)
 }
 
-// waitsForApproval reports whether the plan of the next CSV has to be approved.
+// waitsForApproval reports whether the InstallPlan for the next CSV waits for approval. installed and current are the
+// CSVs in the Subscription's status.
 func waitsForApproval(plan *unstructured.Unstructured, installed, current string) bool {
 	if plan == nil || installed == current && installed != "" {
 		return false
@@ -56,7 +62,7 @@ func waitsForApproval(plan *unstructured.Unstructured, installed, current string
 	return text(plan.Object, "spec", "approval") == string(operators.ApprovalManual) && !approved
 }
 
-// judgeCSV judges the CSV that is installed, or is being installed.
+// judgeCSV judges a CSV by its phase. The parameter installed is the CSV that OLM records as installed.
 func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) Verdict {
 	name := csv.GetName()
 	phase, reason := text(csv.Object, "status", "phase"), text(csv.Object, "status", "reason")
@@ -72,6 +78,9 @@ func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) V
 	if words != "" {
 		said += ": " + words
 	}
+	if unmet := unmetRequirement(csv); unmet != "" {
+		said += " (" + unmet + ")"
+	}
 	switch operators.ClusterServiceVersionPhase(phase) {
 	case operators.CSVPhaseSucceeded:
 		if installed == name {
@@ -81,22 +90,55 @@ func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) V
 		}
 		return progressing(v1alpha1.ReasonInstalling, name+" is installed; OLM has not recorded that yet")
 	case operators.CSVPhaseFailed:
-		if lasted < olmDebounce {
-			v := progressing(reason, said)
-			v.Recheck = min(olmDebounce-lasted, olmDebounce)
-			return v
+		return failing(reason, said, lasted)
+	}
+	return underWay(reason, said, lasted)
+}
+
+// unmetRequirement returns the first requirement of a CSV that the cluster does not meet, for example its minKubeVersion; "" if it meets all
+// of them, or OLM does not wait for any. The message of the CSV only says that there is one.
+func unmetRequirement(csv *unstructured.Unstructured) string {
+	if text(csv.Object, "status", "reason") != string(operators.CSVReasonRequirementsNotMet) {
+		return ""
+	}
+	requirements, _, _ := unstructured.NestedSlice(csv.Object, "status", "requirementStatus")
+	for _, r := range requirements {
+		requirement, ok := r.(map[string]any)
+		if !ok {
+			continue
 		}
-		return degraded(reason, said)
+		switch status := text(requirement, "status"); operators.StatusReason(status) {
+		case "", operators.RequirementStatusReasonPresent, operators.DependentStatusReasonSatisfied:
+		default:
+			return text(requirement, "kind") + " " + text(requirement, "name") + " is " + status + ": " + text(requirement, "message")
+		}
 	}
+	return ""
+}
+
+// failing returns the verdict on a failure that OLM has reported for the time lasted: Degraded from olmDebounce on, and
+// Progressing before.
+func failing(reason, message string, lasted time.Duration) Verdict {
+	if lasted >= olmDebounce {
+		return degraded(reason, message)
+	}
+	v := progressing(reason, message)
+	v.Recheck = min(olmDebounce-lasted, olmDebounce)
+	return v
+}
+
+// underWay returns the verdict on a step that OLM has been taking for the time lasted: Progressing until olmDeadline, and
+// Degraded from then on.
+func underWay(reason, message string, lasted time.Duration) Verdict {
 	if lasted >= olmDeadline {
-		return degraded(reason, said+" (for more than "+olmDeadline.String()+")")
+		return degraded(reason, message+" (for more than "+olmDeadline.String()+")")
 	}
-	v := progressing(reason, said)
+	v := progressing(reason, message)
 	v.Recheck = min(olmDeadline-lasted, olmDeadline)
 	return v
 }
 
-// inPhase returns how long a CSV has been in its phase.
+// inPhase returns how long a CSV has been in its present phase.
 func inPhase(csv *unstructured.Unstructured, now time.Time) time.Duration {
 	since := moment(csv.Object, "status", "lastTransitionTime")
 	if since.IsZero() {
@@ -105,7 +147,7 @@ func inPhase(csv *unstructured.Unstructured, now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// judgeResolution judges a Subscription without a CSV: OLM is choosing one, or cannot.
+// judgeResolution judges a Subscription for which OLM has not chosen a CSV: OLM is still choosing, or cannot choose.
 func judgeResolution(sub, plan *unstructured.Unstructured, target string, now time.Time) Verdict {
 	if v, ok := judgeTrouble(sub, target, now); ok {
 		return v
@@ -116,9 +158,10 @@ func judgeResolution(sub, plan *unstructured.Unstructured, target string, now ti
 	return progressing(v1alpha1.ReasonInstalling, "OLM has not chosen a CSV yet")
 }
 
-// judgeTrouble judges by the first condition that reports trouble; ok is false if none does.
+// judgeTrouble judges a Subscription by its first condition that reports a problem. ok is false if no condition does.
 func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) (v Verdict, ok bool) {
-	// The cause comes first: if the catalog is unhealthy or a bundle cannot be unpacked, the resolution fails too.
+	// Causes come before consequences: if the catalog is unhealthy or OLM cannot unpack a bundle, the resolution fails as
+	// well.
 	for _, kind := range []string{
 		string(operators.SubscriptionBundleUnpackFailed),
 		string(operators.SubscriptionInstallPlanFailed),
@@ -136,17 +179,12 @@ func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) 
 		if lacksTarget(c, target) {
 			kind, said = v1alpha1.ReasonTargetNotInCatalog, c.message
 		}
-		if lasted := now.Sub(c.since); lasted < olmDebounce {
-			v := progressing(kind, said)
-			v.Recheck = min(olmDebounce-lasted, olmDebounce)
-			return v, true
-		}
-		return degraded(kind, said), true
+		return failing(kind, said, now.Sub(c.since)), true
 	}
 	return Verdict{}, false
 }
 
-// judgeCatalogSource judges by the state of the connection to the catalog's server.
+// judgeCatalogSource judges a CatalogSource by whether OLM is connected to the catalog's server.
 func judgeCatalogSource(obj *unstructured.Unstructured) Verdict {
 	state := text(obj.Object, "status", "connectionState", "lastObservedState")
 	reason, message := text(obj.Object, "status", "reason"), text(obj.Object, "status", "message")
@@ -161,51 +199,4 @@ func judgeCatalogSource(obj *unstructured.Unstructured) Verdict {
 		return progressing(v1alpha1.ReasonSettling, "OLM has not connected to the catalog yet")
 	}
 	return progressing(state, "OLM is connecting to the catalog at "+text(obj.Object, "status", "connectionState", "address"))
-}
-
-// The condition types of a ClusterExtension, and the reasons of Progressing.
-const (
-	extensionInstalled   = "Installed"
-	extensionProgressing = "Progressing"
-	extensionSucceeded   = "Succeeded"
-	extensionRetrying    = "Retrying"
-	extensionBlocked     = "Blocked"
-)
-
-// judgeClusterExtension judges by the conditions of OLM v1: Installed reports the installed state, and Progressing
-// whether that is the state that the spec asks for.
-func judgeClusterExtension(obj *unstructured.Unstructured, now time.Time) Verdict {
-	installed, moving := conditionOf(obj, extensionInstalled), conditionOf(obj, extensionProgressing)
-	v := extensionVerdict(obj.GetGeneration(), installed, moving, now)
-	v.Version = text(obj.Object, "status", "install", "bundle", "name")
-	return v
-}
-
-func extensionVerdict(generation int64, installed, moving condition, now time.Time) Verdict {
-	words := func(c condition) string {
-		if c.message == "" {
-			return "OLM gives no message"
-		}
-		return c.message
-	}
-	switch {
-	case moving.kind == "" || moving.observed < generation:
-		return progressing(v1alpha1.ReasonSettling, "OLM has not observed the present spec yet")
-	case moving.reason == extensionBlocked:
-		return degraded(moving.reason, words(moving))
-	case moving.reason == extensionRetrying:
-		if lasted := now.Sub(moving.since); lasted < olmDebounce {
-			v := progressing(moving.reason, words(moving))
-			v.Recheck = min(olmDebounce-lasted, olmDebounce)
-			return v
-		}
-		return degraded(moving.reason, words(moving))
-	case installed.isTrue() && moving.reason == extensionSucceeded:
-		return healthy()
-	case moving.isTrue():
-		return progressing(moving.reason, words(moving))
-	case installed.kind != "" && !installed.isTrue():
-		return degraded(installed.reason, words(installed))
-	}
-	return progressing(v1alpha1.ReasonInstalling, words(moving))
 }

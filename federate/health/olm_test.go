@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// A Subscription at version v1, and one between v1 and v2, as OLM writes their status.
+// Subscriptions with the status that OLM writes: at version v1, and between v1 and v2.
 const (
 	atLatest  = "{state: AtLatestKnown, installedCSV: op.v1, currentCSV: op.v1, installPlanRef: {name: install-1}}"
 	upgrading = "{state: UpgradePending, installedCSV: op.v1, currentCSV: op.v2, installPlanRef: {name: install-2}}"
@@ -36,7 +36,7 @@ metadata: {name: ` + name + `, namespace: shop}
 status: ` + status
 }
 
-// since is the end of a status that began a while ago.
+// since returns the end of a condition in YAML whose status changed d ago.
 func since(d time.Duration) string { return ", lastTransitionTime: '" + ago(d) + "'}" }
 
 func plan(name, spec, status string) string {
@@ -90,7 +90,7 @@ func TestSubscription(t *testing.T) {
 				Health: v1alpha1.Degraded, Reason: "InstallWaiting", Message: "op.v1 is Installing: waiting (for more than 10m0s)",
 			},
 		},
-		"is on its way while the next CSV's requirements are not met, and a deadline ends that": { // OLM 4
+		"is progressing while the next CSV's requirements are not met, and degraded after a deadline": { // OLM 4
 			sub:    upgrading,
 			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 2.0"+since(time.Minute)),
 			groups: 1,
@@ -108,20 +108,38 @@ func TestSubscription(t *testing.T) {
 				Health: v1alpha1.Degraded, Reason: "RequirementsNotMet", Message: "op.v2 is Pending: needs more (for more than 10m0s)",
 			},
 		},
-		"is degraded without an OperatorGroup, of which OLM says nothing": { // OLM 6
+		"is degraded without an OperatorGroup, although OLM does not report that": { // OLM 6
 			sub: "{}",
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonNoOperatorGroup,
 				Message: "its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription",
 			},
 		},
-		"passes on that OperatorGroups overlap": { // OLM 6
+		"is degraded with two OperatorGroups, although OLM does not report that before there is a CSV": {
+			sub:    "{}",
+			groups: 2,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTooManyOperatorGroups,
+				Message: "its namespace has more than one OperatorGroup, so OLM installs nothing there; delete all but one on the member",
+			},
+		},
+		"names the requirement that is not met": {
+			sub: upgrading,
+			csv: csv("op.v2", `{phase: Pending, reason: RequirementsNotMet, message: one or more requirements couldn't be found, requirementStatus: [`+
+				`{kind: CustomResourceDefinition, name: as.example.com, status: Present}, {kind: ClusterServiceVersion, name: op.v2, status: NotPresent, message: too new}]`+since(time.Minute)),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: "RequirementsNotMet",
+				Message: "op.v2 is Pending: one or more requirements couldn't be found (ClusterServiceVersion op.v2 is NotPresent: too new)", Recheck: 9 * time.Minute,
+			},
+		},
+		"has OLM's message that OperatorGroups overlap": { // OLM 6
 			sub:    atLatest,
 			csv:    csv("op.v1", "{phase: Failed, reason: InterOperatorGroupOwnerConflict, message: taken"+since(time.Minute)),
 			groups: 1,
 			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "InterOperatorGroupOwnerConflict", Message: "op.v1 is Failed: taken"},
 		},
-		"passes on that a package is unknown": { // OLM 7
+		"has OLM's message that a package is unknown": { // OLM 7
 			sub: `{conditions: [{type: ResolutionFailed, status: "True", reason: ConstraintsNotSatisfiable,` +
 				` message: no operators found in package op, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
 			groups: 1,
@@ -140,30 +158,30 @@ func TestSubscription(t *testing.T) {
 				Message: "UnhealthyCatalogSourceFound: olm/catalog missing",
 			},
 		},
-		"passes on that a bundle cannot be unpacked": {
+		"has OLM's message that a bundle cannot be unpacked": {
 			sub: `{conditions: [{type: BundleUnpackFailed, status: "True", reason: DeadlineExceeded, message: job timed out, lastTransitionTime: "` +
 				ago(time.Minute) + `"}]}`,
 			groups: 1,
 			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "BundleUnpackFailed", Message: "DeadlineExceeded: job timed out"},
 		},
-		"gives a resolution that failed a moment ago time": {
+		"is not degraded by a resolution that failed a moment ago": {
 			sub:    `{conditions: [{type: ResolutionFailed, status: "True", message: no catalog, lastTransitionTime: "` + ago(time.Second) + `"}]}`,
 			groups: 1,
 			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "ResolutionFailed", Message: "no catalog", Recheck: 4 * time.Second},
 		},
-		"does not heed a condition that is False": {
+		"ignores a condition with status False": {
 			sub:    `{conditions: [{type: CatalogSourcesUnhealthy, status: "False", reason: AllCatalogSourcesHealthy}]}`,
 			groups: 1,
 			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "OLM has not chosen a CSV yet"},
 		},
-		"waits for a person where the plan of an upgrade is Manual": {
+		"waits for a person if the InstallPlan of an upgrade is Manual": {
 			sub: upgrading, plan: plan("install-2", "{approval: Manual, approved: false}", "{phase: RequiresApproval}"), groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonApprovalRequired,
 				Message: "InstallPlan install-2 for op.v2 waits for approval",
 			},
 		},
-		"waits for a person where the first plan is Manual": {
+		"waits for a person if the first InstallPlan is Manual": {
 			sub:  "{state: UpgradePending, currentCSV: op.v1, installPlanRef: {name: install-1}}",
 			plan: plan("install-1", "{approval: Manual}", "{phase: RequiresApproval}"), groups: 1,
 			want: health.Verdict{
@@ -175,7 +193,7 @@ func TestSubscription(t *testing.T) {
 			sub: upgrading, plan: plan("install-2", "{approval: Manual, approved: true}", "{phase: Installing}"), groups: 1,
 			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is Installing"},
 		},
-		"is degraded where somebody deleted the CSV": {
+		"is degraded if a person deleted the CSV": {
 			sub: atLatest, groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonCSVMissing,
@@ -183,7 +201,7 @@ func TestSubscription(t *testing.T) {
 					"delete the Subscription, and the manager pushes it again",
 			},
 		},
-		"is on its way until OLM notes what it installed": {
+		"is progressing until OLM has recorded the installed CSV": {
 			sub: upgrading, csv: csv("op.v2", "{phase: Succeeded}"), groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "op.v2 is installed; OLM has not recorded that yet",
@@ -215,13 +233,13 @@ func TestCatalogSource(t *testing.T) {
 			status: "{connectionState: {lastObservedState: READY}}",
 			want:   health.Verdict{Health: v1alpha1.Healthy},
 		},
-		"is on its way before OLM looked": {
+		"is progressing before OLM has tried to connect": {
 			status: "{}",
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling, Message: "OLM has not connected to the catalog yet",
 			},
 		},
-		"is on its way while OLM connects": {
+		"is progressing while OLM connects": {
 			status: "{connectionState: {lastObservedState: CONNECTING, address: 'a:1'}}",
 			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "CONNECTING", Message: "OLM is connecting to the catalog at a:1"},
 		},
@@ -229,7 +247,7 @@ func TestCatalogSource(t *testing.T) {
 			status: "{connectionState: {lastObservedState: TRANSIENT_FAILURE, address: 'a:1'}}",
 			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "TRANSIENT_FAILURE", Message: "OLM cannot connect to the catalog at a:1"},
 		},
-		"passes on what OLM finds wrong with its spec": {
+		"has OLM's message about a wrong spec": {
 			status: "{reason: SpecInvalidError, message: image and address are empty}",
 			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "SpecInvalidError", Message: "image and address are empty"},
 		},
@@ -240,62 +258,6 @@ func TestCatalogSource(t *testing.T) {
 apiVersion: operators.coreos.com/v1alpha1
 kind: CatalogSource
 metadata: {name: catalog, namespace: olm}
-status: `+test.status), health.Related{}, now)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestClusterExtension(t *testing.T) {
-	const bundle = "install: {bundle: {name: argo.v1.0.0, version: 1.0.0}}"
-	tests := map[string]struct {
-		status string
-		want   health.Verdict
-	}{
-		"is healthy when what the spec asks for is installed": {
-			status: `{` + bundle + `, conditions: [
-  {type: Installed, status: "True", observedGeneration: 2},
-  {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 2}]}`,
-			want: health.Verdict{Health: v1alpha1.Healthy, Version: "argo.v1.0.0"},
-		},
-		"is not judged by what was said of an earlier spec": {
-			status: `{` + bundle + `, conditions: [
-  {type: Installed, status: "True", observedGeneration: 1},
-  {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 1}]}`,
-			want: health.Verdict{
-				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling,
-				Message: "OLM has not observed the present spec yet", Version: "argo.v1.0.0",
-			},
-		},
-		"is on its way while OLM rolls out": {
-			status: `{conditions: [{type: Progressing, status: "True", reason: RollingOut, message: 2 of 3, observedGeneration: 2}]}`,
-			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "RollingOut", Message: "2 of 3"},
-		},
-		"is degraded when OLM keeps retrying": {
-			status: `{conditions: [
-  {type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2,
-  lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
-			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "Retrying", Message: "no bundles found"},
-		},
-		"gives a first retry time": {
-			status: `{conditions: [
-  {type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2,
-  lastTransitionTime: "` + ago(time.Second) + `"}]}`,
-			want: health.Verdict{Health: v1alpha1.Progressing, Reason: "Retrying", Message: "no bundles found", Recheck: 4 * time.Second},
-		},
-		"is degraded when OLM says that it is blocked": {
-			status: `{conditions: [{type: Progressing, status: "False", reason: Blocked, message: bad package name, observedGeneration: 2}]}`,
-			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "Blocked", Message: "bad package name"},
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := health.Judge(object(t, `
-apiVersion: olm.operatorframework.io/v1
-kind: ClusterExtension
-metadata: {name: argo, generation: 2}
 status: `+test.status), health.Related{}, now)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)

@@ -14,39 +14,46 @@ import (
 )
 
 const (
-	// targetDebounce is how long the target has to have succeeded before it counts: an operator that crashes at its start
-	// succeeds for a moment.
+	// targetDebounce is how long the target of a Subscription, or a ClusterExtension, has to have succeeded before the object
+	// is Healthy. An operator that crashes at its start succeeds for a moment.
 	targetDebounce = 10 * time.Second
-	// stepDebounce is how long OLM has to report that there is no later version before that counts: OLM reports it for a
-	// moment between two steps as well.
+	// stepDebounce is how long OLM has to report that no later version exists before the Subscription is Degraded. OLM also
+	// reports this for a moment between two steps of an upgrade.
 	stepDebounce = 30 * time.Second
 )
 
-// targetOf returns the target of a Subscription; "" if spec.upgrade does not name the Subscription.
-func targetOf(sub *unstructured.Unstructured) string {
-	return sub.GetAnnotations()[v1alpha1.AnnotationTargetCSV]
+// offeredBy returns the CSV that OLM would install next, or is installing, for a Subscription with a target; "" if there is none.
+// The parameter succeeded is the CSV that has succeeded, or "". OLM records a CSV as installed when it begins to install it, so
+// offeredBy compares with succeeded, and not with the installedCSV of the status.
+func offeredBy(sub *unstructured.Unstructured, succeeded string) string {
+	if current := text(sub.Object, "status", "currentCSV"); upgrade.TargetOf(sub) != "" && current != succeeded {
+		return current
+	}
+	return ""
 }
 
-// NeededCSV returns the name of the CSV that Judge needs in Related, given the InstallPlan; "" if it needs none. That is the
-// current CSV. With a target it is the installed one once that is the target, or while the plan of the current one waits.
+// NeededCSV returns the name of the CSV that Judge needs in Related; "" if it needs none. The parameter plan is
+// Related.InstallPlan. Usually the CSV is the currentCSV in the Subscription's status. For a Subscription with a target it
+// is the installedCSV in two cases: it is the target, or the plan for the currentCSV waits for approval.
 func NeededCSV(sub, plan *unstructured.Unstructured) string {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
-	target := targetOf(sub)
+	target := upgrade.TargetOf(sub)
 	if reached(installed, target) || target != "" && waitsForApproval(plan, installed, current) {
 		return installed
 	}
 	return current
 }
 
-// NeedsPlan reports whether Judge needs the InstallPlan in Related. With the target installed no plan changes the verdict.
+// NeedsPlan reports whether Judge needs the InstallPlan in Related. Judge does not need it if the target is installed.
 func NeedsPlan(sub *unstructured.Unstructured) bool {
-	return !reached(text(sub.Object, "status", "installedCSV"), targetOf(sub))
+	return !reached(text(sub.Object, "status", "installedCSV"), upgrade.TargetOf(sub))
 }
 
-// reached reports whether there is a target, and OLM records it as installed.
+// reached reports whether the Subscription has a target and OLM records this target as installed.
 func reached(installed, target string) bool { return target != "" && installed == target }
 
-// isAhead reports whether the installed CSV is certainly later than the target.
+// isAhead reports whether the installed CSV is certainly later than the target. It is false if the names do not show the
+// order.
 func isAhead(installed, target string) bool {
 	order, ok := upgrade.Order(installed, target)
 	return ok && order > 0
@@ -57,19 +64,13 @@ func aheadOfTarget(installed, target string) Verdict {
 		"; OLM cannot downgrade: raise the target, or remove the operator on the member")
 }
 
-// isPlanGone reports whether the plan that a Subscription waits for was deleted. OLM makes no other one while the Subscription
-// says UpgradePending (ensureSubscriptionInstallPlanState in pkg/controller/operators/catalog/operator.go of OLM v0.46).
-func isPlanGone(sub, plan *unstructured.Unstructured) bool {
-	return plan == nil && text(sub.Object, "status", "installPlanRef", "name") != "" &&
-		text(sub.Object, "status", "state") == string(operators.SubscriptionStateUpgradePending)
-}
-
-// judgePendingPlan judges a Subscription whose next InstallPlan is not approved. With a target the manager approves it,
-// otherwise a person.
+// judgePendingPlan judges a Subscription whose next InstallPlan waits for approval. For a Subscription with a target the
+// manager approves the plan; for any other Subscription a person does.
 //
-// OLM creates the next plan while the installed CSV still installs, but replaces only a CSV that has succeeded (or failed,
-// where the OperatorGroup has upgradeStrategy UnsafeFailForward). Approved too early, the plan would add a second CSV that
-// hangs, and hide why the first one does. So the plan counts once the installed CSV has succeeded.
+// OLM creates the next plan while the installed CSV is still installing. But OLM replaces a CSV only after it has
+// succeeded (or failed, if the OperatorGroup has upgradeStrategy UnsafeFailForward). A plan that is approved too early
+// would add a second CSV that hangs, and hide why the first one does. So until the installed CSV has succeeded, the verdict
+// is that on the CSV, and not that on the plan.
 func judgePendingPlan(related Related, installed, current, target string, now time.Time) Verdict {
 	said := "InstallPlan " + related.InstallPlan.GetName() + " for " + current + " waits "
 	switch {
@@ -77,38 +78,51 @@ func judgePendingPlan(related Related, installed, current, target string, now ti
 		return waiting(v1alpha1.ReasonApprovalRequired, said+"for approval")
 	case isAhead(installed, target):
 		return aheadOfTarget(installed, target)
+	case target == v1alpha1.TargetLatest && installed == "":
+		return waiting(v1alpha1.ReasonVersionPending, said+"until the manager takes a version, by what the first wave is offered")
 	}
 	pending := progressing(v1alpha1.ReasonInstallPlanPending, said+"for the manager")
 	if related.CSV == nil || related.CSV.GetName() != installed {
-		return pending // the first install, or OLM has lost the installed CSV
+		return pending // this is the first install, or the installed CSV was deleted
 	}
 	if v := judgeCSV(related.CSV, installed, now); v.Health != v1alpha1.Healthy {
 		v.Message += "; " + said + "until it has succeeded"
 		return v
 	}
+	if target == v1alpha1.TargetLatest {
+		return judgeReached(related.CSV, now) // until the manager takes a version, the plan does not matter
+	}
 	pending.Version = installed
 	return pending
 }
 
-// judgeStep judges a Subscription with a target whose installed CSV has succeeded: it is the target, or a step on the way.
+// judgeStep judges a Subscription with a target whose installed CSV has succeeded. This CSV is the target, or a step on the way
+// to it. While the manager has taken no version for approve: Latest, every installed CSV counts as the target.
 func judgeStep(sub, csv *unstructured.Unstructured, target string, now time.Time) Verdict {
 	name, lasted := csv.GetName(), inPhase(csv, now)
-	if name == target {
-		if lasted < targetDebounce {
-			v := progressing(v1alpha1.ReasonInstalling, name+" has succeeded; it counts after "+targetDebounce.String())
-			v.Recheck = min(targetDebounce-lasted, targetDebounce)
-			return v
-		}
-		v := healthy()
-		v.Version = name
-		return v
+	if name == target || target == v1alpha1.TargetLatest {
+		return judgeReached(csv, now)
 	}
 	v := judgeNextStep(sub, name, target, lasted, now)
 	v.Version = name
 	return v
 }
 
-// judgeNextStep judges whether there is a way from the installed CSV, which succeeded a while ago, to the target.
+// judgeReached judges a Subscription whose CSV has succeeded and needs no further step: Healthy after targetDebounce.
+func judgeReached(csv *unstructured.Unstructured, now time.Time) Verdict {
+	name, lasted := csv.GetName(), inPhase(csv, now)
+	if lasted < targetDebounce {
+		v := progressing(v1alpha1.ReasonInstalling, name+" has succeeded; it counts as healthy after "+targetDebounce.String())
+		v.Recheck = min(targetDebounce-lasted, targetDebounce)
+		return v
+	}
+	v := healthy()
+	v.Version = name
+	return v
+}
+
+// judgeNextStep judges a Subscription whose installed CSV has succeeded, and is not the target. The parameter lasted is how
+// long ago it succeeded. The verdict is Degraded if OLM offers no next step towards the target.
 func judgeNextStep(sub *unstructured.Unstructured, installed, target string, lasted time.Duration, now time.Time) Verdict {
 	if isAhead(installed, target) {
 		return aheadOfTarget(installed, target)
@@ -116,7 +130,7 @@ func judgeNextStep(sub *unstructured.Unstructured, installed, target string, las
 	if v, ok := judgeTrouble(sub, target, now); ok {
 		return v
 	}
-	// OLM unpacks the next bundle before it creates the plan, and reports AtLatestKnown meanwhile.
+	// OLM unpacks the next bundle before it creates the plan. Until then the Subscription's state is AtLatestKnown.
 	if c := conditionOf(sub, string(operators.SubscriptionBundleUnpacking)); c.isTrue() {
 		return progressing(v1alpha1.ReasonInstalling, withDetail(installed+" is installed; OLM unpacks the next version", c.message))
 	}
@@ -134,25 +148,26 @@ func judgeNextStep(sub *unstructured.Unstructured, installed, target string, las
 		spec("sourceNamespace")+"/"+spec("source")+" does not lead from "+installed+", which is installed, to "+target)
 }
 
-// lacksTarget reports whether a condition says that the channel lacks the target. The manager renders the target as the
-// startingCSV. For a first install whose startingCSV is not in the channel, the resolver of OLM v0.46 writes "no operators
-// found with name %s in channel %s of package %s in the catalog referenced by subscription %s" (getSubscriptionVariables in
-// pkg/controller/registry/resolver/resolver.go). OLM gives it the reason of every resolution without a solution, so only the
-// words tell. Words of another OLM stay a ResolutionFailed.
+// lacksTarget reports whether a condition means that the channel does not contain the target. The manager sets the
+// target as startingCSV. If a startingCSV is not in the channel, the resolver of OLM v0.46 writes "no operators found
+// with name %s in channel %s of package %s in the catalog referenced by subscription %s" (getSubscriptionVariables in
+// pkg/controller/registry/resolver/resolver.go). The condition's reason is the same for every failed resolution, so only
+// the message shows the cause. If another version of OLM writes another message, the verdict has the reason
+// ResolutionFailed.
 func lacksTarget(c condition, target string) bool {
 	return target != "" && c.kind == string(operators.SubscriptionResolutionFailed) &&
 		strings.Contains(c.message, "no operators found with name "+target+" in channel ")
 }
 
-// judgePlan judges a Subscription whose InstallPlan is being executed. OLM does not end a plan that lacks a permission, so
-// with a target a deadline does.
+// judgePlan judges a Subscription whose InstallPlan OLM is executing. OLM never ends a plan for which it lacks a
+// permission. So for a Subscription with a target, a plan that takes longer than olmDeadline is Degraded.
 func judgePlan(sub, plan *unstructured.Unstructured, target string, now time.Time) Verdict {
 	said := "InstallPlan " + plan.GetName() + " is " + text(plan.Object, "status", "phase")
 	if target == "" {
 		return progressing(v1alpha1.ReasonInstalling, said)
 	}
 	pending := conditionOf(sub, string(operators.SubscriptionInstallPlanPending))
-	// The condition has the messages of the bundles that OLM looks up.
+	// Where the plan itself has no message, its condition has the messages of the bundles that OLM unpacks.
 	words := text(plan.Object, "status", "message")
 	if words == "" {
 		words = pending.message
@@ -162,19 +177,13 @@ func judgePlan(sub, plan *unstructured.Unstructured, target string, now time.Tim
 	if since.IsZero() && pending.reason == string(operators.InstallPlanPhaseInstalling) {
 		since = pending.since
 	}
-	if since.IsZero() { // OLM has not begun
+	if since.IsZero() { // OLM has not begun to execute the plan
 		return progressing(v1alpha1.ReasonInstalling, said)
 	}
-	lasted := now.Sub(since)
-	if lasted >= olmDeadline {
-		return degraded(v1alpha1.ReasonInstalling, said+" (for more than "+olmDeadline.String()+")")
-	}
-	v := progressing(v1alpha1.ReasonInstalling, said)
-	v.Recheck = min(olmDeadline-lasted, olmDeadline)
-	return v
+	return underWay(v1alpha1.ReasonInstalling, said, now.Sub(since))
 }
 
-// withDetail appends a detail to a sentence, if there is one.
+// withDetail appends ": detail" to a sentence, unless detail is "".
 func withDetail(said, detail string) string {
 	if detail == "" {
 		return said

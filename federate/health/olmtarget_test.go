@@ -3,6 +3,7 @@
 package health_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// target is the target of all Subscriptions of TestSubscriptionWithATarget.
+// target is the targetCSV of all Subscriptions in TestSubscriptionWithATarget.
 const target = "db.v1.2.0"
 
 func targeted(status string) string {
@@ -25,12 +26,13 @@ spec: {name: db, channel: stable, source: demo, sourceNamespace: olm, installPla
 status: ` + status
 }
 
-// settled is the status between two steps: OLM has recorded the CSV, and knows no later one.
+// settled returns the status between two upgrades: OLM has recorded the installed CSV, and has found no later
+// one.
 func settled(csv string, updated time.Duration) string {
 	return "{state: AtLatestKnown, installedCSV: " + csv + ", currentCSV: " + csv + ", lastUpdated: '" + ago(updated) + "', installPlanRef: {name: install-1}}"
 }
 
-// offered is the status while OLM has a plan for a later CSV than the installed one.
+// offered returns the status while OLM has an InstallPlan for a later CSV than the installed one.
 func offered(installed, current string) string {
 	return "{state: UpgradePending, installedCSV: " + installed + ", currentCSV: " + current + ", installPlanRef: {name: install-2}}"
 }
@@ -63,12 +65,12 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription",
 			},
 		},
-		"is degraded where the plan that OLM waits for was deleted": {
+		"is degraded if the InstallPlan that OLM waits for was deleted": {
 			sub: offered("db.v1.0.0", "db.v1.1.0"),
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstallPlanMissing,
-				Message: "OLM waits for InstallPlan install-2, which was deleted, and makes no other; delete the Subscription and its CSV on the " +
-					"member: the manager creates the Subscription again",
+				Message: "OLM waits for InstallPlan install-2, which was deleted, and no other InstallPlan has db.v1.1.0; delete the Subscription and " +
+					"its CSV on the member: the manager creates the Subscription again",
 			},
 		},
 		"is healthy at the target": {
@@ -79,18 +81,18 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			sub: offered(target, "db.v1.3.0"), csv: succeeded(target, time.Hour), plan: waits,
 			want: health.Verdict{Health: v1alpha1.Healthy, Version: target},
 		},
-		"is on its way until the target has succeeded for a while": {
+		"is progressing until the target's CSV has been Succeeded for a while": {
 			sub: settled(target, 0), csv: succeeded(target, 4*time.Second),
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling,
-				Message: "db.v1.2.0 has succeeded; it counts after 10s", Recheck: 6 * time.Second,
+				Message: "db.v1.2.0 has succeeded; it counts as healthy after 10s", Recheck: 6 * time.Second,
 			},
 		},
 		"does not wait longer because the member's clock is ahead": {
 			sub: settled(target, 0), csv: succeeded(target, -time.Hour),
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling,
-				Message: "db.v1.2.0 has succeeded; it counts after 10s", Recheck: 10 * time.Second,
+				Message: "db.v1.2.0 has succeeded; it counts as healthy after 10s", Recheck: 10 * time.Second,
 			},
 		},
 		"is degraded when the target fails, although a plan beyond it waits": {
@@ -98,12 +100,12 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			plan: waits,
 			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallCheckFailed", Message: "db.v1.2.0 is Failed: install timeout"},
 		},
-		"is degraded when the target hangs": {
+		"is degraded when the installation of the target hangs": {
 			sub:  settled(target, time.Hour),
 			csv:  csv(target, "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 99"+since(10*time.Minute)),
 			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "RequirementsNotMet", Message: "db.v1.2.0 is Pending: needs Kubernetes 99 (for more than 10m0s)"},
 		},
-		"is degraded where somebody deleted the CSV of the target": {
+		"is degraded if a person deleted the CSV of the target": {
 			sub: offered(target, "db.v1.3.0"), plan: waits,
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonCSVMissing,
@@ -111,35 +113,35 @@ func TestSubscriptionWithATarget(t *testing.T) {
 					"delete the Subscription, and the manager pushes it again",
 			},
 		},
-		"waits for the manager with the first plan": {
+		"waits for the manager to approve the first InstallPlan": {
 			sub: first, plan: waits,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
 				Message: "InstallPlan install-2 for db.v1.2.0 waits for the manager",
 			},
 		},
-		"waits for the manager with the plan of a step": {
+		"waits for the manager to approve the InstallPlan of the next version": {
 			sub: offered("db.v1.0.0", "db.v1.1.0"), csv: succeeded("db.v1.0.0", time.Second), plan: waits,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
 				Message: "InstallPlan install-2 for db.v1.1.0 waits for the manager", Version: "db.v1.0.0",
 			},
 		},
-		"waits for the manager where the CSV to replace is gone": {
+		"waits for the manager if the CSV to replace does not exist any more": {
 			sub: offered("db.v1.0.0", "db.v1.1.0"), plan: waits,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
 				Message: "InstallPlan install-2 for db.v1.1.0 waits for the manager",
 			},
 		},
-		"waits for the manager where the names do not tell which is later": {
+		"waits for the manager if the CSVs' names do not show which version is later": {
 			sub: offered("database.v9.0.0", "db.v1.1.0"), csv: succeeded("database.v9.0.0", time.Hour), plan: waits,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
 				Message: "InstallPlan install-2 for db.v1.1.0 waits for the manager", Version: "database.v9.0.0",
 			},
 		},
-		"first finishes the step that is installing": {
+		"first finishes the version that is being installed": {
 			sub:  offered("db.v1.0.0", "db.v1.1.0"),
 			csv:  csv("db.v1.0.0", "{phase: Installing, reason: InstallWaiting, message: waiting"+since(time.Minute)),
 			plan: waits,
@@ -148,7 +150,7 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "db.v1.0.0 is Installing: waiting; InstallPlan install-2 for db.v1.1.0 waits until it has succeeded",
 			},
 		},
-		"names the step that failed, and not the plan behind it": {
+		"names the version that failed, and not the next InstallPlan": {
 			sub:  offered("db.v1.0.0", "db.v1.1.0"),
 			csv:  csv("db.v1.0.0", "{phase: Failed, reason: InstallCheckFailed, message: install timeout"+since(time.Minute)),
 			plan: waits,
@@ -175,7 +177,7 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			sub: offered("db.v1.0.0", "db.v1.1.0"), plan: runs("{phase: Installing}"),
 			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is Installing"},
 		},
-		"passes on why an approved plan does not go on": {
+		"has OLM's message why an approved InstallPlan does not continue": {
 			sub:  offered("db.v1.0.0", "db.v1.1.0"),
 			plan: runs("{phase: Installing, startTime: '" + ago(4*time.Minute) + "', message: 'retrying execution due to error: roles is forbidden'}"),
 			want: health.Verdict{
@@ -200,39 +202,39 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "InstallPlan install-2 is Installing: unpack job not completed. (for more than 10m0s)",
 			},
 		},
-		"passes on why a plan failed": {
+		"has OLM's message why an InstallPlan failed": {
 			sub: "{state: UpgradePending, installedCSV: db.v1.0.0, currentCSV: db.v1.1.0, installPlanRef: {name: install-2}, conditions: [" +
 				"{type: InstallPlanFailed, status: 'True', reason: InstallComponentFailed, message: no such kind, lastTransitionTime: '" + ago(time.Minute) + "'}]}",
 			plan: runs("{phase: Failed, startTime: '" + ago(time.Minute) + "'}"),
 			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallPlanFailed", Message: "InstallComponentFailed: no such kind"},
 		},
-		"installs the CSV of a step": {
+		"is progressing while the CSV of a version before the target is installed": {
 			sub:  settled("db.v1.1.0", time.Minute),
 			csv:  csv("db.v1.1.0", "{phase: Installing, reason: InstallWaiting, message: waiting"+since(time.Minute)),
 			want: health.Verdict{Health: v1alpha1.Progressing, Reason: "InstallWaiting", Message: "db.v1.1.0 is Installing: waiting", Recheck: 9 * time.Minute},
 		},
-		"gives OLM time to offer the next step": {
+		"is progressing while OLM has not offered the next version yet": {
 			sub: settled("db.v1.1.0", time.Hour), csv: succeeded("db.v1.1.0", 20*time.Second), plan: runs("{phase: Complete}"),
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.1.0", Recheck: 10 * time.Second,
 				Message: "db.v1.1.0 is installed; OLM has not offered the next version on the way to db.v1.2.0 yet",
 			},
 		},
-		"gives OLM time after every change of its status": {
+		"is progressing for some time after every change of OLM's status": {
 			sub: settled("db.v1.1.0", time.Second), csv: succeeded("db.v1.1.0", time.Hour),
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.1.0", Recheck: 29 * time.Second,
 				Message: "db.v1.1.0 is installed; OLM has not offered the next version on the way to db.v1.2.0 yet",
 			},
 		},
-		"waits for OLM while it says nothing": {
+		"waits while OLM reports nothing": {
 			sub: "{installedCSV: db.v1.1.0, currentCSV: db.v1.1.0}", csv: succeeded("db.v1.1.0", time.Hour),
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.1.0",
 				Message: "db.v1.1.0 is installed; OLM has not offered the next version on the way to db.v1.2.0 yet",
 			},
 		},
-		"waits while OLM unpacks the next step, at AtLatestKnown": {
+		"waits while OLM unpacks the next version, although the state is AtLatestKnown": {
 			sub: "{state: AtLatestKnown, installedCSV: db.v1.1.0, currentCSV: db.v1.1.0, conditions: [" +
 				"{type: BundleUnpacking, status: 'True', reason: UnpackingInProgress, message: Bundle image pull failed.}]}",
 			csv: succeeded("db.v1.1.0", time.Hour),
@@ -241,7 +243,7 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "db.v1.1.0 is installed; OLM unpacks the next version: Bundle image pull failed.",
 			},
 		},
-		"passes on why OLM offers no next step": {
+		"has OLM's message why it offers no next version": {
 			sub: "{state: AtLatestKnown, installedCSV: db.v1.1.0, currentCSV: db.v1.1.0, conditions: [" +
 				"{type: BundleUnpackFailed, status: 'True', reason: BundleUnpackFailed, message: no image, lastTransitionTime: '" + ago(time.Minute) + "'}]}",
 			csv:  succeeded("db.v1.1.0", time.Hour),
@@ -254,7 +256,7 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "channel stable of package db in catalog olm/demo does not lead from db.v1.1.0, which is installed, to db.v1.2.0",
 			},
 		},
-		"is degraded when the names do not tell that it is ahead": {
+		"is degraded when the CSVs' names do not show that it is ahead of the target": {
 			sub: settled("database.v9.0.0", time.Hour), csv: succeeded("database.v9.0.0", time.Hour),
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Version: "database.v9.0.0",
@@ -265,14 +267,14 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			sub:  resolutionFailed(notFound),
 			want: health.Verdict{Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Message: notFound},
 		},
-		"passes on a failed resolution that is about another name": {
+		"has OLM's message of a failed resolution that is about another name": {
 			sub: resolutionFailed("no operators found with name db.v1.2.0-rc.1 in channel stable of package db in the catalog referenced by subscription db"),
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
 				Message: "ConstraintsNotSatisfiable: no operators found with name db.v1.2.0-rc.1 in channel stable of package db in the catalog referenced by subscription db",
 			},
 		},
-		"passes on that the channel is unknown": {
+		"has OLM's message that the channel is unknown": {
 			sub: resolutionFailed("no operators found in channel stable of package db"),
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
@@ -293,13 +295,92 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			if test.csv != "" {
 				related.CSV = object(t, test.csv)
 				if needed := health.NeededCSV(sub, related.InstallPlan); needed != related.CSV.GetName() {
-					t.Errorf("the collector reads %q, and the verdict is about %s", needed, related.CSV.GetName())
+					t.Errorf("the collector reads CSV %q, but the verdict is about CSV %s", needed, related.CSV.GetName())
 				}
 			}
+			got := health.Judge(sub, related, now)
+			if got.Target == "" {
+				t.Error("it is not known to have a target")
+			}
+			test.want.Target, test.want.Offered = got.Target, got.Offered // see TestWhatOLMOffers
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Until the manager has taken a version, a Subscription with approve: Latest is asked for nothing more than what it has.
+func TestSubscriptionBeforeAVersionIsTaken(t *testing.T) {
+	waits := plan("install-2", "{approval: Manual, approved: false}", "{phase: RequiresApproval}")
+	for name, test := range map[string]struct {
+		sub, csv, plan string
+		want           health.Verdict
+	}{
+		"waits where nothing is installed": {
+			sub: "{state: UpgradePending, currentCSV: db.v1.0.0, installPlanRef: {name: install-2}}", plan: waits,
+			want: health.Verdict{Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonVersionPending, Offered: "db.v1.0.0",
+				Message: "InstallPlan install-2 for db.v1.0.0 waits until the manager takes a version, by what the first wave is offered"},
+		},
+		"is healthy with what is installed": {
+			sub: settled("db.v1.0.0", time.Minute), csv: succeeded("db.v1.0.0", time.Minute),
+			want: health.Verdict{Health: v1alpha1.Healthy, Version: "db.v1.0.0"},
+		},
+		"is healthy beside a plan that waits": {
+			sub: offered("db.v1.0.0", "db.v1.1.0"), csv: succeeded("db.v1.0.0", time.Minute), plan: waits,
+			want: health.Verdict{Health: v1alpha1.Healthy, Version: "db.v1.0.0", Offered: "db.v1.1.0"},
+		},
+		"is not healthy before ten seconds": {
+			sub: offered("db.v1.0.0", "db.v1.1.0"), csv: succeeded("db.v1.0.0", 4*time.Second), plan: waits,
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Offered: "db.v1.1.0", Recheck: 6 * time.Second,
+				Message: "db.v1.0.0 has succeeded; it counts as healthy after 10s"},
+		},
+		"is degraded with a CSV that has failed": {
+			sub: offered("db.v1.0.0", "db.v1.1.0"), csv: csv("db.v1.0.0", "{phase: Failed, reason: InstallCheckFailed, message: timeout"+since(time.Minute)), plan: waits,
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallCheckFailed", Offered: "db.v1.1.0",
+				Message: "db.v1.0.0 is Failed: timeout; InstallPlan install-2 for db.v1.1.0 waits until it has succeeded"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sub := object(t, strings.ReplaceAll(targeted(test.sub), target, v1alpha1.TargetLatest))
+			related := health.Related{OperatorGroups: 1}
+			if test.plan != "" {
+				related.InstallPlan = object(t, test.plan)
+			}
+			if test.csv != "" {
+				related.CSV = object(t, test.csv)
+			}
+			test.want.Target = v1alpha1.TargetLatest
 			if diff := cmp.Diff(test.want, health.Judge(sub, related, now)); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestWhatOLMOffers(t *testing.T) {
+	for name, test := range map[string]struct {
+		sub, want string
+	}{
+		"the version of a plan that waits, beyond the target": {targeted(offered(target, "db.v1.3.0")), "db.v1.3.0"},
+		"the first version": {targeted("{currentCSV: db.v1.2.0}"), "db.v1.2.0"},
+		"a version that is recorded as installed and has not succeeded": {targeted(settled(target, time.Minute)), target},
+		"what is not asked about, has no target":                        {subscription(upgrading), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := health.Judge(object(t, test.sub), health.Related{OperatorGroups: 1}, now).Offered; got != test.want {
+				t.Errorf("it is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestOLMOffersNothingOnceTheCurrentVersionHasSucceeded(t *testing.T) {
+	csv := object(t, `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: `+target+`},
+		status: {phase: Succeeded, lastTransitionTime: "`+ago(time.Minute)+`"}}`)
+	got := health.Judge(object(t, targeted(settled(target, time.Minute))), health.Related{OperatorGroups: 1, CSV: csv}, now)
+	if got.Version != target || got.Offered != "" {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -311,19 +392,19 @@ func TestTheCSVThatTheVerdictNeeds(t *testing.T) {
 		plan *unstructured.Unstructured
 		want string
 	}{
-		"the current one without a target":                       {sub: subscription(upgrading), plan: waits, want: "op.v2"},
-		"the current one while it is installed":                  {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), plan: runs, want: "db.v1.1.0"},
-		"the installed one while the plan of the current waits":  {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), plan: waits, want: "db.v1.0.0"},
-		"the target once it is installed":                        {sub: targeted(offered(target, "db.v1.3.0")), want: target},
-		"none while the first plan waits":                        {sub: targeted("{currentCSV: db.v1.2.0}"), plan: waits},
-		"none before OLM has chosen one":                         {sub: targeted("{}")},
-		"the current one when the plan is gone":                  {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), want: "db.v1.1.0"},
-		"the installed one, which is current, between two steps": {sub: targeted(settled("db.v1.1.0", 0)), plan: runs, want: "db.v1.1.0"},
+		"the current CSV without a target":                                       {sub: subscription(upgrading), plan: waits, want: "op.v2"},
+		"the current CSV while it is being installed":                            {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), plan: runs, want: "db.v1.1.0"},
+		"the installed CSV while the InstallPlan of the current one waits":       {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), plan: waits, want: "db.v1.0.0"},
+		"the target's CSV once it is installed":                                  {sub: targeted(offered(target, "db.v1.3.0")), want: target},
+		"no CSV while the first InstallPlan waits":                               {sub: targeted("{currentCSV: db.v1.2.0}"), plan: waits},
+		"no CSV before OLM has chosen one":                                       {sub: targeted("{}")},
+		"the current CSV when the InstallPlan does not exist any more":           {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), want: "db.v1.1.0"},
+		"the installed CSV, which is also the current one, between two upgrades": {sub: targeted(settled("db.v1.1.0", 0)), plan: runs, want: "db.v1.1.0"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := health.NeededCSV(object(t, test.sub), test.plan); got != test.want {
-				t.Errorf("it is %q, want %q", got, test.want)
+				t.Errorf("the CSV to read is %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -2,10 +2,15 @@
 
 package health
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-// static are kinds whose health never changes after the apply. A kind that is missing here costs a read for each
-// change. A kind that is wrongly here would hide a failure.
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+)
+
+// static are kinds whose health never changes after the apply. The collector reads no objects of these kinds. If a kind
+// is missing here, the collector reads its objects needlessly. If a kind is here by mistake, the collector misses its
+// failures.
 var static = map[schema.GroupKind]struct{}{
 	{Kind: "ConfigMap"}:                         {},
 	{Kind: "Endpoints"}:                         {},
@@ -53,14 +58,14 @@ var static = map[schema.GroupKind]struct{}{
 	{Group: "operators.coreos.com", Kind: "OperatorGroup"}: {},
 }
 
-// HasProgress reports whether objects of a kind have a health beyond a successful apply. If not, a successful apply is
-// healthy, and no collector writes anything.
+// HasProgress reports whether the health of objects of a kind can change after a successful apply. If not, an applied
+// object is healthy, and the collector writes nothing about it.
 func HasProgress(gk schema.GroupKind) bool {
 	_, ok := static[gk]
 	return !ok
 }
 
-// builtIn are the API groups of Kubernetes itself; the kinds of every other group are custom resources.
+// builtIn are the API groups of Kubernetes itself. The kinds of all other groups count as custom resources.
 var builtIn = map[string]struct{}{
 	"": {}, "apps": {}, "autoscaling": {}, "batch": {}, "policy": {},
 	"admissionregistration.k8s.io": {}, "apiextensions.k8s.io": {}, "apiregistration.k8s.io": {},
@@ -75,7 +80,7 @@ func isCustom(gk schema.GroupKind) bool {
 	return !ok
 }
 
-// HasVersion reports whether objects of a kind report an installed version.
+// HasVersion reports whether the verdict on objects of a kind has a Version.
 func HasVersion(gk schema.GroupKind) bool {
-	return gk == kindSubscription || gk == kindClusterExtension
+	return gk == upgrade.Subscription || gk == kindClusterExtension
 }

@@ -10,19 +10,21 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Class is the part of a StorageClass that the rules use.
+// Class has the properties of a StorageClass that the rules use.
 type Class struct {
 	Provisioner string
-	// WaitsForConsumer: a claim is bound when a pod uses it, not before.
+	// WaitsForConsumer is true if a claim of this class is bound only when a pod uses it.
 	WaitsForConsumer bool
 	Default          bool
 }
 
-// The annotations for the node of a claim's consumer, and for the default class.
+// Annotations that the rules read.
 const (
+	// annotationSelectedNode, on a claim, is the node of the pod that uses the claim.
 	annotationSelectedNode = "volume.kubernetes.io/selected-node"
-	annotationDefault      = "storageclass.kubernetes.io/is-default-class"
-	annotationBetaDefault  = "storageclass.beta.kubernetes.io/is-default-class"
+	// annotationDefault and annotationBetaDefault, on a StorageClass, are "true" if the class is the default.
+	annotationDefault     = "storageclass.kubernetes.io/is-default-class"
+	annotationBetaDefault = "storageclass.beta.kubernetes.io/is-default-class"
 )
 
 // ReadClass reads a Class from a StorageClass.
@@ -40,19 +42,20 @@ func judgeClaim(obj *unstructured.Unstructured, related Related) Verdict {
 	case corev1.ClaimBound:
 		return healthy()
 	case corev1.ClaimLost:
-		return degraded(v1alpha1.ReasonClaimLost, "the volume it was bound to is gone, and the data with it unless the volume comes back")
+		return degraded(v1alpha1.ReasonClaimLost, "the volume of the claim does not exist any more, and its data is lost unless the volume comes back")
 	}
 	return judgePending(obj, related)
 }
 
-// judgePending finds out why a claim is not bound, as far as that can be known.
+// judgePending judges a claim that is not bound, and finds the cause as far as the claim, its class and its events show
+// it.
 func judgePending(obj *unstructured.Unstructured, related Related) Verdict {
 	name, named, _ := unstructured.NestedString(obj.Object, "spec", "storageClassName")
 	if text(obj.Object, "spec", "volumeName") != "" {
-		return progressing(v1alpha1.ReasonClaimPending, "it is being bound to volume "+text(obj.Object, "spec", "volumeName"))
+		return progressing(v1alpha1.ReasonClaimPending, "the claim is being bound to volume "+text(obj.Object, "spec", "volumeName"))
 	}
 	if named && name == "" {
-		return waiting(v1alpha1.ReasonClaimPending, `no volume matches it yet; class "" means that none is provisioned`)
+		return waiting(v1alpha1.ReasonClaimPending, `no volume matches the claim yet, and with class "" no volume is provisioned`)
 	}
 	if related.Classes == nil {
 		return warned(related, progressing(v1alpha1.ReasonClaimPending, ""))
@@ -64,7 +67,7 @@ func judgePending(obj *unstructured.Unstructured, related Related) Verdict {
 			}
 		}
 		return degraded(v1alpha1.ReasonNoDefaultClass,
-			"it names no class, and no StorageClass of this cluster is the default; name one in an override, or mark one as default")
+			"the claim names no StorageClass, and no class of this cluster is the default; name a class in an override, or mark one as default")
 	}
 	class, ok := related.Classes[name]
 	if !ok {
@@ -77,7 +80,8 @@ func judgePending(obj *unstructured.Unstructured, related Related) Verdict {
 	return warned(related, progressing(v1alpha1.ReasonClaimPending, "waiting for "+class.Provisioner+" to provision a volume"))
 }
 
-// warned adds a claim's newest warning to a verdict: provisioners only write events.
+// warned returns v, or a Degraded verdict with the claim's newest Warning event if there is one: provisioners report errors
+// only in events.
 func warned(related Related, v Verdict) Verdict {
 	if w := related.Warning; w != nil {
 		return degraded(w.Reason, w.Message)

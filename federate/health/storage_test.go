@@ -33,7 +33,7 @@ func TestClaim(t *testing.T) {
 			claim: "spec: {storageClassName: fast}\nstatus: {phase: Lost}",
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonClaimLost,
-				Message: "the volume it was bound to is gone, and the data with it unless the volume comes back",
+				Message: "the volume of the claim does not exist any more, and its data is lost unless the volume comes back",
 			},
 		},
 		"waits for a pod where its class does": {
@@ -57,7 +57,7 @@ func TestClaim(t *testing.T) {
 			related: health.Related{Classes: classes},
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonNoDefaultClass,
-				Message: "it names no class, and no StorageClass of this cluster is the default; name one in an override, or mark one as default",
+				Message: "the claim names no StorageClass, and no class of this cluster is the default; name a class in an override, or mark one as default",
 			},
 		},
 		"is on its way without a class where there is a default": {
@@ -82,7 +82,7 @@ func TestClaim(t *testing.T) {
 			related: health.Related{Classes: withDefault},
 			want: health.Verdict{
 				Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonClaimPending,
-				Message: `no volume matches it yet; class "" means that none is provisioned`,
+				Message: `no volume matches the claim yet, and with class "" no volume is provisioned`,
 			},
 		},
 		"says what its provisioner says": {

@@ -8,20 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// MaxMessage is the longest message of an object, in bytes.
+// MaxMessage is the greatest length of an object's message, in bytes.
 const MaxMessage = 1024
+
+// maxVersion is the longest name of a version, in bytes.
+const maxVersion = 253
 
 // maxReason is the longest reason of an object, in bytes.
 const maxReason = 64
 
-// ellipsis is the end of a text that was cut.
+// ellipsis ends a text that Clean has cut.
 const ellipsis = "…"
 
 // Clean makes text from a member safe for a status and a terminal. The result is valid UTF-8 on one line, with single
-// spaces. It has no control or formatting characters (escape sequences, bidirectional overrides). It is at most limit
-// bytes long, cut between characters. Clean is idempotent.
+// spaces. It has no control or formatting characters, such as escape sequences or bidirectional overrides. It has at
+// most limit bytes, and is cut between characters. Cleaning a cleaned text again changes nothing.
 func Clean(text string, limit int) string {
-	// Clean does not read the text far past the limit: a member may send a lot.
+	// A member may send a very long text, so Clean reads only a few times limit bytes of it.
 	if far := 8 * limit; len(text) > far {
 		text = text[:far]
 	}
@@ -32,7 +35,7 @@ func Clean(text string, limit int) string {
 		case unicode.IsSpace(r):
 			space = b.Len() > 0
 			continue
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
+		case IsHidden(r):
 			continue
 		}
 		if space {
@@ -42,6 +45,12 @@ func Clean(text string, limit int) string {
 		b.WriteRune(r)
 	}
 	return cut(b.String(), limit)
+}
+
+// IsHidden reports whether a character is for control or formatting, for private use, or a separator of lines or paragraphs. A terminal
+// may act on it, and a reader does not see it. Line ends and tabs are among these characters.
+func IsHidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
 }
 
 func cut(text string, limit int) string {

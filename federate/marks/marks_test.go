@@ -17,14 +17,14 @@ import (
 
 func TestNames(t *testing.T) {
 	for name, test := range map[string]struct{ got, want string }{
-		"the Delivery of a Federated":         {DeliveryName(v1alpha1.KindFederated, "shop", "web"), "fed.shop.web"},
-		"the Delivery of a ClusterFederated":  {DeliveryName(v1alpha1.KindClusterFederated, "", "web"), "cfed.web"},
-		"the path of a Federated":             {WrapperPath(v1alpha1.KindFederated, "shop", "web"), "federated/shop/web"},
-		"the path of a ClusterFederated":      {WrapperPath(v1alpha1.KindClusterFederated, "", "web"), "clusterfederated/web"},
-		"the path of a core object":           {ObjectPath("configmaps", "", "shop", "a"), "configmaps/shop/a"},
-		"the path of an object of a group":    {ObjectPath("deployments", "apps", "shop", "a"), "deployments.apps/shop/a"},
-		"the path of a cluster-scoped object": {ObjectPath("namespaces", "", "", "a"), "namespaces/a"},
-		"the path of an object that is both":  {ObjectPath("storageclasses", "storage.k8s.io", "", "a"), "storageclasses.storage.k8s.io/a"},
+		"the Delivery of a Federated":                    {DeliveryName(v1alpha1.KindFederated, "shop", "web"), "fed.shop.web"},
+		"the Delivery of a ClusterFederated":             {DeliveryName(v1alpha1.KindClusterFederated, "", "web"), "cfed.web"},
+		"the path of a Federated":                        {WrapperPath(v1alpha1.KindFederated, "shop", "web"), "federated/shop/web"},
+		"the path of a ClusterFederated":                 {WrapperPath(v1alpha1.KindClusterFederated, "", "web"), "clusterfederated/web"},
+		"the path of a core object":                      {ObjectPath("configmaps", "", "shop", "a"), "configmaps/shop/a"},
+		"the path of an object of a group":               {ObjectPath("deployments", "apps", "shop", "a"), "deployments.apps/shop/a"},
+		"the path of a cluster-scoped object":            {ObjectPath("namespaces", "", "", "a"), "namespaces/a"},
+		"the path of a cluster-scoped object of a group": {ObjectPath("storageclasses", "storage.k8s.io", "", "a"), "storageclasses.storage.k8s.io/a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, test.got); diff != "" {
@@ -41,7 +41,7 @@ func TestLongNamesOfDeliveriesAreValidAndDistinct(t *testing.T) {
 			name := strings.Repeat("n", n-min(n, len(tail))) + tail
 			got := DeliveryName(v1alpha1.KindFederated, strings.Repeat("s", 63), name)
 			if faults := validation.IsDNS1123Subdomain(got); len(faults) > 0 && len(validation.IsDNS1123Subdomain(name)) == 0 {
-				t.Errorf("%q is no name: %v", got, faults)
+				t.Errorf("%q is not a valid name: %v", got, faults)
 			}
 			if other, taken := seen[got]; taken && other != name {
 				t.Errorf("%q and %q have the same Delivery", other, name)
@@ -63,11 +63,11 @@ func TestFieldsAreThoseOfFairleadsApply(t *testing.T) {
 		entry metav1.ManagedFieldsEntry
 		ours  bool
 	}{
-		"our apply":                 {ours, true},
-		"our apply at another time": {with(func(e *metav1.ManagedFieldsEntry) { e.Time = &metav1.Time{} }), true},
-		"an update in our name":     {with(func(e *metav1.ManagedFieldsEntry) { e.Operation = metav1.ManagedFieldsOperationUpdate }), false},
-		"a subresource":             {with(func(e *metav1.ManagedFieldsEntry) { e.Subresource = "scale" }), false},
-		"another field manager's":   {with(func(e *metav1.ManagedFieldsEntry) { e.Manager = "fairlead-replicas" }), false},
+		"the manager's apply":                        {ours, true},
+		"the manager's apply at another time":        {with(func(e *metav1.ManagedFieldsEntry) { e.Time = &metav1.Time{} }), true},
+		"an update with the manager's field manager": {with(func(e *metav1.ManagedFieldsEntry) { e.Operation = metav1.ManagedFieldsOperationUpdate }), false},
+		"a subresource":                              {with(func(e *metav1.ManagedFieldsEntry) { e.Subresource = "scale" }), false},
+		"an apply by another field manager":          {with(func(e *metav1.ManagedFieldsEntry) { e.Manager = "fairlead-replicas" }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := FieldsDigest([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}, test.entry})
@@ -104,7 +104,7 @@ func TestMarks(t *testing.T) {
 	}{
 		"the wrapper's own object":                  {IsOurs(obj, "u", path), true},
 		"the object for another wrapper":            {IsOurs(obj, "v", path), false},
-		"a child with its label":                    {IsOurs(obj, "u", "pods/shop/a-1"), false},
+		"a child that copied the wrapper's label":   {IsOurs(obj, "u", "pods/shop/a-1"), false},
 		"a pushed object":                           {IsPushed(obj, path), true},
 		"no wrapper pushed a child with its label":  {IsPushed(obj, "pods/shop/a-1"), false},
 		"no wrapper pushed an object without marks": {IsPushed(&unstructured.Unstructured{Object: map[string]any{}}, path), false},
@@ -119,6 +119,6 @@ func TestMarks(t *testing.T) {
 	bare := &unstructured.Unstructured{Object: map[string]any{}}
 	Stamp(bare, Marks{UID: "u", Object: path})
 	if !IsOurs(bare, "u", path) {
-		t.Error("an object without labels and annotations is not stamped")
+		t.Error("Stamp must mark an object without labels and annotations")
 	}
 }

@@ -26,7 +26,7 @@ func TestANamespaceThatAnEarlierVersionCreatedIsRecognized(t *testing.T) {
 		"applied also by another client, perhaps first": {[]metav1.ManagedFieldsEntry{host, applied("kubectl", `{"f:metadata":{}}`)}, false},
 		"created by another client": {[]metav1.ManagedFieldsEntry{host, {Manager: "kubectl-create", Operation: metav1.ManagedFieldsOperationUpdate,
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:kubernetes.io/metadata.name":{}}}}`)}}, false},
-		"the host's entry is gone": {nil, false},
+		"the host's managedFields entry is missing": {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelUID: "u"}, ManagedFields: test.entries}}

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Few lists names for a message. It lists at most `most` of them, and counts the others.
+// Few joins names for a message. It names at most `most` of them, and adds the number of the others.
 func Few(names []string, most int) string {
 	if over := len(names) - most; over > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)
@@ -17,20 +17,38 @@ func Few(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// ApproveCommand is the command line with which the on-call approves an action on a wrapper. The caller appends the
-// flags that name the action.
+// Clusters returns a number of clusters in words, for example "1 cluster".
+func Clusters(n int) string {
+	if n == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", n)
+}
+
+// ApproveCommand returns the command `hostctl approve` for a wrapper. The caller appends the flag for the action.
 func ApproveCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return command("approve", kind, namespace, name)
 }
 
-// KeptCommand is the command line that lists what members keep of a wrapper after it left them.
+// KeptCommand returns the command `hostctl kept` for a wrapper. That command lists the wrapper's objects that stayed on
+// members when the wrapper left them.
 func KeptCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return command("kept", kind, namespace, name)
 }
 
+// StatusCommand returns the command `hostctl rollout status` for a wrapper.
+func StatusCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
+	return command("rollout status", kind, namespace, name)
+}
+
 func command(verb string, kind v1alpha1.WrapperKind, namespace, name string) string {
+	return "hostctl " + verb + " " + Argument(kind, namespace, name)
+}
+
+// Argument returns a wrapper as hostctl's commands take it: `NAME -n NAMESPACE`, or `cfed/NAME`.
+func Argument(kind v1alpha1.WrapperKind, namespace, name string) string {
 	if kind == v1alpha1.KindClusterFederated {
-		return "hostctl " + verb + " cfed/" + name
+		return "cfed/" + name
 	}
-	return "hostctl " + verb + " " + name + " -n " + namespace
+	return name + " -n " + namespace
 }

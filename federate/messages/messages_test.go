@@ -13,8 +13,11 @@ func TestMessages(t *testing.T) {
 		"no name":                             {Few(nil, 2), ""},
 		"as many names as fit":                {Few([]string{"a", "b"}, 2), "a, b"},
 		"more names than fit":                 {Few([]string{"a", "b", "c", "d"}, 2), "a, b and 2 more"},
+		"one cluster":                         {Clusters(1), "1 cluster"},
+		"no cluster":                          {Clusters(0), "0 clusters"},
 		"the command for a Federated":         {ApproveCommand(v1alpha1.KindFederated, "shop", "web"), "hostctl approve web -n shop"},
 		"the command for a ClusterFederated":  {ApproveCommand(v1alpha1.KindClusterFederated, "", "fast"), "hostctl approve cfed/fast"},
+		"the command that shows a rollout":    {StatusCommand(v1alpha1.KindFederated, "shop", "web"), "hostctl rollout status web -n shop"},
 		"the command that lists kept objects": {KeptCommand(v1alpha1.KindFederated, "shop", "web"), "hostctl kept web -n shop"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,14 +9,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// approves reports whether an Approval permits an action on a wrapper: on this very wrapper, not on another of its
-// name.
+// approves reports whether an Approval permits an action on a wrapper. The uid must match, so an Approval for an
+// earlier wrapper of the same name has no effect.
 func approves(a *v1alpha1.Approval, act v1alpha1.ApprovedAct, id v1alpha1.WrapperIdentity) bool {
 	return a.Spec.Allow == act && a.DeletionTimestamp == nil && a.Namespace == id.Beside() &&
-		a.Spec.Wrapper == v1alpha1.ApprovedWrapper{Kind: id.Kind, Name: id.Name, UID: id.UID}
+		a.Spec.Wrapper == v1alpha1.WrapperReference{Kind: id.Kind, Name: id.Name, UID: id.UID}
 }
 
-// approvedRemovals are the members whose removal was approved. decision is the value that their Approval must have.
+// approvedRemovals returns the members whose removal a person approved. decision is the value of
+// status.placement.decision that the Approvals must name.
 func approvedRemovals(in *Input, decision string) map[string]bool {
 	all := make(map[string]bool)
 	if decision == "" {
@@ -33,10 +34,12 @@ func approvedRemovals(in *Input, decision string) map[string]bool {
 	return all
 }
 
-// Release returns in still the leaving members that the manager still waits for: those that no Approval has newly
-// released. It returns in used, sorted by name, every release so far, the earlier ones and those of the Approvals. An
-// Approval counts once, and only for a removal that began before it. If the removal had finished before the Approval, or
-// if the member is placed again, the next removal needs a newer Approval.
+// Release returns two results from the Approvals with allow: Release:
+//   - still are the members in leaving for which the manager still waits, because no new Approval releases them.
+//   - used are all releases, those in before and the new ones, sorted by name.
+//
+// Each Approval counts once. If the wrapper is not leaving the member, the Approval is used up too, so a later removal
+// needs a newer Approval.
 func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.ReleasedCluster, approvals []v1alpha1.Approval,
 ) (still []string, used []v1alpha1.ReleasedCluster) {
 	at := make(map[string]v1alpha1.ReleasedCluster, len(before))

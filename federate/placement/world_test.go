@@ -15,13 +15,13 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// world is a wrapper and its fleet over time: placed on the members labelled in.
+// world is a wrapper and its fleet, while time passes. The wrapper selects the members with the label in: "true".
 type world struct {
 	t          *testing.T
 	now        time.Time
 	generation int64
 	maxRemoval *intstr.IntOrString
-	in         map[string]bool // every registered member, and whether it is labelled in
+	in         map[string]bool // all MemberClusters by name; the value is true if the member has the label in
 	status     v1alpha1.PlacementStatus
 	approvals  []v1alpha1.Approval
 	last       Decision
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, members int) *world {
 	return w
 }
 
-// decide makes a decision twice, and checks that the second is the same as the first.
+// decide makes a decision twice, and checks that the second decision equals the first.
 func (w *world) decide() {
 	w.t.Helper()
 	for i := range 2 {
@@ -60,7 +60,7 @@ func (w *world) decide() {
 	}
 }
 
-// label sets the label of members, all of them when none is named.
+// label sets the label "in" of these members, or of all members if names is empty, and then makes a decision.
 func (w *world) label(in bool, names ...string) {
 	for name := range w.in {
 		if len(names) == 0 || slices.Contains(names, name) {
@@ -70,7 +70,7 @@ func (w *world) label(in bool, names ...string) {
 	w.decide()
 }
 
-// left records that the wrapper has left some members.
+// left records that the wrapper has left these members completely, and then makes a decision.
 func (w *world) left(names ...string) {
 	w.status.Leaving = slices.DeleteFunc(w.status.Leaving, func(name string) bool { return slices.Contains(names, name) })
 	w.decide()
@@ -90,7 +90,7 @@ func approval(allow v1alpha1.ApprovedAct, decision string, names ...string) v1al
 	return v1alpha1.Approval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", CreationTimestamp: metav1.NewTime(start)},
 		Spec: v1alpha1.ApprovalSpec{
-			Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"},
+			Wrapper: v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"},
 			Allow:   allow, Decision: decision, Clusters: names,
 		},
 	}

@@ -33,12 +33,12 @@ func TestInstallOrderPutsObjectsBeforeTheirDependents(t *testing.T) {
 		gk("apps", "Deployment"),
 		gk("batch", "Job"),
 		gk("policy", "PodDisruptionBudget"),
-		gk("networking.k8s.io", "Ingress"), // on no rung of its own
+		gk("networking.k8s.io", "Ingress"), // ladder does not name this kind
 		gk("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
 		gk("operators.coreos.com", "CatalogSource"),
 		gk("operators.coreos.com", "OperatorGroup"),
 		gk("operators.coreos.com", "Subscription"),
-		gk("example.com", "Deployment"), // custom, whatever its name
+		gk("example.com", "Deployment"), // a custom resource, although its kind has the name of a built-in kind
 	}
 	for i := 1; i < len(inOrder); i++ {
 		if InstallOrder(inOrder[i-1]) >= InstallOrder(inOrder[i]) {
@@ -52,7 +52,7 @@ func TestInstallOrderPutsObjectsBeforeTheirDependents(t *testing.T) {
 		{gk("cluster.x-k8s.io", "Cluster"), gk("example.com", "Widget")},
 	} {
 		if InstallOrder(pair[0]) != InstallOrder(pair[1]) {
-			t.Errorf("%s and %s are on different rungs", pair[0], pair[1])
+			t.Errorf("%s and %s must have the same place in the order", pair[0], pair[1])
 		}
 	}
 }

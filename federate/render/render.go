@@ -20,59 +20,63 @@ import (
 )
 
 const (
-	// maxObject is the limit of one rendered object in bytes. A member's etcd refuses requests of more than 1.5 MiB,
-	// and the manager adds the marks later.
+	// maxObject is the greatest size of one rendered object, in bytes. A member's etcd refuses requests of more than 1.5
+	// MiB, and the manager adds the marks later.
 	maxObject = 1 << 20
-	// maxRendering is the limit of all rendered objects together: 1 MiB from the wrapper, and 1 MiB from overrides.
+	// maxRendering is the greatest total size of all rendered objects, in bytes: 1 MiB from the wrapper and 1 MiB from
+	// overrides.
 	maxRendering = 2 << 20
 )
 
-// Rendering holds the objects for one member, or for several members with equal objects.
+// Rendering is the rendered objects for one member, or for several members whose objects are equal.
 type Rendering struct {
-	// Digest is the digest of the objects' identities and digests, in install order.
+	// Digest is a digest of the identities and digests of all objects, in install order.
 	Digest string
-	// Objects are in install order.
+	// Objects are sorted in install order.
 	Objects []Object
 
-	sum digest.Sum // Digest, as bytes
-	// base keeps the objects without overrides in memory. Other renderings share them.
+	sum digest.Sum // the same digest as Digest, as bytes
+	// base has the wrapper's objects before the overrides. This reference keeps base in memory while the rendering is
+	// in use.
 	base *base
 }
 
-// Renderer renders one generation of a wrapper for any members. It is safe for concurrent use. It keeps digests and
-// errors, so asking for a digest again costs no rendering. It keeps no objects: it renders them again from the spec
-// unless another caller still holds them. Drop it when the wrapper changes.
+// Renderer renders one generation of a wrapper for any number of members. It is safe for concurrent use. It keeps
+// digests and errors, so a second request for a digest renders nothing. It keeps objects only while a caller uses them;
+// for the next caller it renders them again from the spec. Make a new Renderer when the wrapper changes.
 type Renderer struct {
 	namespace string
 	set       *overrides.Set
 	targets   targets
-	// identities are the identities of the objects in install order. Overrides change neither kinds nor names, so every
-	// rendering has these identities.
+	// identities are the identities of all objects, in install order. They are the same for every member, because
+	// overrides change neither kinds nor names.
 	identities []identity
 
-	maxWork int64 // of a Round
+	maxWork int64 // the work limit of a Round, in the units of package overrides
 
 	mu       sync.Mutex
 	variants map[variantKey]*Variant
 
-	// reading is held while the objects are read from raw, the objects of the spec.
+	// reading is locked while a caller decodes raw, the objects of the spec. So two callers do not decode them at the
+	// same time.
 	reading sync.Mutex
 	raw     []runtime.RawExtension
 	base    weak.Pointer[base]
 }
 
-// base holds a wrapper's objects without overrides, and with the targets of spec.upgrade. All its slices are in install order.
+// base has the objects of a wrapper without overrides, but with the targets of spec.upgrade. All slices are in install
+// order.
 type base struct {
 	objects []*unstructured.Unstructured
 	written []Object
-	pieces  [][]byte // identity and digest of each of written, two for each
+	pieces  [][]byte // two entries for each object in written: its identity and its digest
 }
 
-// New reads a wrapper's spec. The Renderer keeps a reference to spec.Objects. namespace is the namespace of a
-// Federated; New sets it on objects that have none. For a ClusterFederated it is "", and the objects stay without a
-// namespace. An error is final for this spec. An error about an override is an *overrides.Error.
+// New makes the Renderer of a spec. The Renderer keeps a reference to spec.Objects. namespace is the namespace of a
+// Federated, and objects without a namespace get it; "" for a ClusterFederated. A second call for the same spec returns
+// the same error. An error about an override is an *overrides.Error.
 func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
-	r := &Renderer{namespace: namespace, targets: targetsOf(&spec.Upgrade), raw: spec.Objects, maxWork: maxWork, variants: make(map[variantKey]*Variant, 1)}
+	r := &Renderer{namespace: namespace, targets: spec.Upgrade.Targets(), raw: spec.Objects, maxWork: maxWork, variants: make(map[variantKey]*Variant, 1)}
 	b, err := r.read()
 	if err != nil {
 		return nil, err
@@ -86,7 +90,7 @@ func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
 	return r, nil
 }
 
-// Objects are the kinds and names of the objects, in install order. Overrides change neither.
+// Objects returns the kinds and names of the objects, in install order. They are the same for every member.
 func (r *Renderer) Objects() []ObjectID {
 	ids := make([]ObjectID, 0, len(r.identities))
 	for _, i := range r.identities {
@@ -95,14 +99,14 @@ func (r *Renderer) Objects() []ObjectID {
 	return ids
 }
 
-// Follow makes the renderer read from another copy of its spec, so that the earlier copy can be freed.
+// Follow makes the Renderer refer to another copy of the same spec, so that the earlier copy can be freed.
 func (r *Renderer) Follow(spec *v1alpha1.WrapperSpec) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	r.raw = spec.Objects
 }
 
-// read returns the wrapper's objects. It decodes them now unless another caller still holds them.
+// read returns the objects of the wrapper. If no other caller uses an earlier result, it decodes them from the spec.
 func (r *Renderer) read() (*base, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -136,11 +140,11 @@ func (r *Renderer) read() (*base, error) {
 	return b, nil
 }
 
-// settle sets the wrapper's namespace on an object. It refuses an object with another namespace, as admission does,
+// settle sets the namespace of the wrapper on an object. Like admission, it refuses an object with another namespace,
 // because a wrapper must not write outside its namespace.
 func settle(obj *unstructured.Unstructured, namespace string) error {
 	if obj.GetAPIVersion() == "" || obj.GetKind() == "" || obj.GetName() == "" {
-		return errors.New("it needs apiVersion, kind and metadata.name")
+		return errors.New("the object needs apiVersion, kind and metadata.name")
 	}
 	switch obj.GetNamespace() {
 	case namespace:
@@ -148,7 +152,7 @@ func settle(obj *unstructured.Unstructured, namespace string) error {
 		obj.SetNamespace(namespace)
 	default:
 		if namespace == "" {
-			return fmt.Errorf("%s %s has metadata.namespace %q: a ClusterFederated holds cluster-scoped objects, put namespaced objects into a Federated in that namespace",
+			return fmt.Errorf("%s %s has metadata.namespace %q: a ClusterFederated holds cluster-scoped objects; put namespaced objects into a Federated in that namespace",
 				obj.GetKind(), obj.GetName(), obj.GetNamespace())
 		}
 		return fmt.Errorf("%s %s has metadata.namespace %q: the objects of a wrapper go into its own namespace, %s",
@@ -157,7 +161,7 @@ func settle(obj *unstructured.Unstructured, namespace string) error {
 	return nil
 }
 
-// render makes a rendering. It also returns the work that overrides.Set.Apply and writing the result took.
+// render makes the rendering for a member. work is the cost of applying the overrides and encoding the objects.
 func (r *Renderer) render(m selection.Member) (out *Rendering, work int64, err error) {
 	b, err := r.read()
 	if err != nil {
@@ -171,8 +175,8 @@ func (r *Renderer) render(m selection.Member) (out *Rendering, work int64, err e
 	return out, work + workPerByte*int64(own), err
 }
 
-// write makes a rendering from the changed objects. It also returns how many of its bytes other renderings do not
-// share.
+// write makes a Rendering from tailored, the objects after the overrides. own is the size, in bytes, of the objects
+// that the overrides changed: other renderings do not share these.
 func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own int, err error) {
 	out = &Rendering{Objects: slices.Clone(b.written), base: b}
 	pieces := slices.Clone(b.pieces)
@@ -192,20 +196,20 @@ func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own
 		total += len(o.JSON)
 	}
 	if total > maxRendering {
-		return nil, own, fmt.Errorf("with the overrides the objects have %d KiB together, and %d KiB is the limit", total>>10, maxRendering>>10)
+		return nil, own, fmt.Errorf("after the overrides the objects have %d KiB together, and %d KiB is the limit", total>>10, maxRendering>>10)
 	}
 	out.sum = digest.SumOf(pieces...)
 	out.Digest = out.sum.String()
 	return out, own, nil
 }
 
-// bounded returns an error if overrides made an object too large or too deep for a member.
+// bounded returns an error if the overrides made an object larger or deeper than a member accepts.
 func bounded(o *Object) error {
 	if len(o.JSON) > maxObject {
-		return fmt.Errorf("with the overrides %s has %d KiB, and %d KiB is the limit", o, len(o.JSON)>>10, maxObject>>10)
+		return fmt.Errorf("after the overrides %s has %d KiB, and %d KiB is the limit", o, len(o.JSON)>>10, maxObject>>10)
 	}
 	if depth := strictjson.Depth(o.JSON); depth > strictjson.MaxDepth {
-		return fmt.Errorf("with the overrides %s is nested %d deep, and %d is the limit", o, depth, strictjson.MaxDepth)
+		return fmt.Errorf("after the overrides %s is nested %d deep, and %d is the limit", o, depth, strictjson.MaxDepth)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func rendering(t testing.TB, r *Renderer, m selection.Member) *Rendering {
 	return out
 }
 
-// fleet is n members in turn in three clouds.
+// fleet returns n members, which belong to three clouds in turn.
 func fleet(n int) []selection.Member {
 	members := make([]selection.Member, n)
 	for i := range members {
@@ -92,7 +92,7 @@ func TestNewRefusesABadSpec(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, namespace, want string }{
 		"another namespace":     {"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: kube-system}}]", "shop", `reading objects[0]: ConfigMap a has metadata.namespace "kube-system": the objects of a wrapper go into its own namespace, shop`},
 		"a namespace in a cfed": {"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}]", "", `reading objects[0]: ConfigMap a has metadata.namespace "b": a ClusterFederated holds cluster-scoped objects`},
-		"a nameless object":     {"objects: [{apiVersion: v1, kind: ConfigMap}]", "shop", "reading objects[0]: it needs apiVersion, kind and metadata.name"},
+		"a nameless object":     {"objects: [{apiVersion: v1, kind: ConfigMap}]", "shop", "reading objects[0]: the object needs apiVersion, kind and metadata.name"},
 		"a path that is none":   {"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\noverrides: [{target: {kind: ConfigMap}, patch: [{op: remove, path: a}]}]", "shop", "reading overrides: overrides[0].patch[0]: reading it: path: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,12 +170,12 @@ func TestOverridesCannotExceedTheSizeLimits(t *testing.T) {
 		"one object": {
 			"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: " + big + "}}]\n" +
 				"overrides: [{target: {kind: ConfigMap}, merge: {data: {b: " + big + "}}}]",
-			"rendering for member east: with the overrides ConfigMap a has 1200 KiB, and 1024 KiB is the limit",
+			"rendering for member east: after the overrides ConfigMap a has 1200 KiB, and 1024 KiB is the limit",
 		},
 		"all of them": {
 			"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: d}}]\n" +
 				"overrides: [{target: {kind: ConfigMap}, merge: {data: {b: " + big + "}}}]",
-			"rendering for member east: with the overrides the objects have 2400 KiB together, and 2048 KiB is the limit",
+			"rendering for member east: after the overrides the objects have 2400 KiB together, and 2048 KiB is the limit",
 		},
 		"in depth": {
 			"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: " + strings.Repeat("[", 60) + strings.Repeat("]", 60) + "}]\n" +
@@ -186,7 +186,7 @@ func TestOverridesCannotExceedTheSizeLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := renderer(t, spec(t, tc.spec), "shop").For(selection.Member{Name: "east"})
 			if tc.want == "" {
-				tc.want = "rendering for member east: with the overrides ConfigMap a is nested 121 deep, and 100 is the limit"
+				tc.want = "rendering for member east: after the overrides ConfigMap a is nested 121 deep, and 100 is the limit"
 			}
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("got %v", err)
@@ -251,7 +251,7 @@ func TestLargeIntegersAreWrittenAsTheyWereRead(t *testing.T) {
 	}
 }
 
-// many is n objects of about 1 KiB.
+// many returns a spec with n objects of about 1 KiB each.
 func many(n int) *v1alpha1.WrapperSpec {
 	s := &v1alpha1.WrapperSpec{}
 	for i := range n {

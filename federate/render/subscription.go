@@ -7,44 +7,34 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
-var subscription = schema.GroupKind{Group: olm, Kind: "Subscription"}
-
-// targets are the target CSVs by the names of Subscriptions, nil if the wrapper has none.
+// targets maps the names of Subscriptions to their target CSVs. With approve: Latest the target is TargetLatest, until
+// the manager has taken a version.
 type targets map[string]string
 
-func targetsOf(upgrade *v1alpha1.Upgrade) targets {
-	if len(upgrade.Subscriptions) == 0 {
-		return nil
-	}
-	t := make(targets, len(upgrade.Subscriptions))
-	for i := range upgrade.Subscriptions {
-		t[upgrade.Subscriptions[i].Name] = upgrade.Subscriptions[i].TargetCSV
-	}
-	return t
-}
-
-// set writes the target into a Subscription that spec.upgrade names. Without startingCSV, a member that joins later
-// would first install the head of the channel, which may be beyond the target. An author's own startingCSV stays.
+// set writes the target into a Subscription that spec.upgrade names, as an annotation and as startingCSV. Without
+// startingCSV, OLM on a member that joins later would first install the newest version of the channel, which may be
+// beyond the target. A startingCSV of the author stays.
 func (t targets) set(obj *unstructured.Unstructured) error {
 	target := t[obj.GetName()]
-	if target == "" || obj.GroupVersionKind().GroupKind() != subscription {
+	if target == "" || obj.GroupVersionKind().GroupKind() != upgrade.Subscription {
 		return nil
 	}
 	spec, ok := obj.Object["spec"].(map[string]any)
 	if !ok {
 		return errors.New("spec has to be an object")
 	}
-	// Overrides cannot change it afterwards: package overrides protects it on objects with the annotation.
+	// After this check no override can change installPlanApproval, because package overrides refuses a change of that
+	// field on an object with the annotation.
 	if spec["installPlanApproval"] != "Manual" {
-		return fmt.Errorf("spec.upgrade names Subscription %s, and its spec.installPlanApproval is not Manual: OLM would upgrade past %s by itself",
-			obj.GetName(), target)
+		return fmt.Errorf("spec.upgrade names Subscription %s, and its spec.installPlanApproval is not Manual: set it to Manual, or OLM upgrades past the target by itself",
+			obj.GetName())
 	}
-	if given := spec["startingCSV"]; given == nil || given == "" {
+	if given := spec["startingCSV"]; target != v1alpha1.TargetLatest && (given == nil || given == "") {
 		spec["startingCSV"] = target
 	}
 	annotations := obj.GetAnnotations()

@@ -46,7 +46,8 @@ func TestASubscriptionThatUpgradeNamesGetsItsTarget(t *testing.T) {
 	}
 }
 
-// An earlier version pushed these renderings: another digest would be an update of every member.
+// These are the digests that members have in their Deliveries. With another digest, an upgrade of the host would update
+// every member.
 func TestARenderingWithoutUpgradeKeepsItsDigest(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"Subscriptions": {operators, "sha256:eedaf43a2bec0f8dca100033e0c112695ff035842fa1cbda5b1c21ade13611c7"},
@@ -60,12 +61,36 @@ func TestARenderingWithoutUpgradeKeepsItsDigest(t *testing.T) {
 	}
 }
 
+func TestASubscriptionThatTakesTheLatestVersion(t *testing.T) {
+	for name, tc := range map[string]struct{ upgrade, a, b string }{
+		"before a version is taken": {
+			"[{name: a, approve: Latest}, {name: b, approve: Latest}]",
+			`{"annotations":{"federation.fairlead.dev/target-csv":"Latest"},"name":"a","namespace":"ops"},"spec":{"channel":"stable","installPlanApproval":"Manual","name":"a"}}`,
+			`"target-csv":"Latest","team":"data"},"name":"b","namespace":"ops"},"spec":{"installPlanApproval":"Manual","name":"b","startingCSV":"b.v0.9.0"}}`,
+		},
+		"after that": {
+			"[{name: a, approve: Latest, targetCSV: a.v1.2.0}, {name: b, approve: Latest, targetCSV: b.v1.0.0}]",
+			`{"annotations":{"federation.fairlead.dev/target-csv":"a.v1.2.0"},"name":"a","namespace":"ops"},"spec":{"channel":"stable","installPlanApproval":"Manual","name":"a","startingCSV":"a.v1.2.0"}}`,
+			`"target-csv":"b.v1.0.0","team":"data"},"name":"b","namespace":"ops"},"spec":{"installPlanApproval":"Manual","name":"b","startingCSV":"b.v0.9.0"}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := rendering(t, renderer(t, spec(t, operators+"\nupgrade: {subscriptions: "+tc.upgrade+"}\n"), "ops"), selection.Member{Name: "east"})
+			for i, want := range map[int]string{1: tc.a, 2: strings.Replace(tc.b, `"target-csv`, `"federation.fairlead.dev/target-csv`, 1)} {
+				if text := string(got.Objects[i].JSON); !strings.HasSuffix(text, want) {
+					t.Errorf("%s, which does not end in %s", text, want)
+				}
+			}
+		})
+	}
+}
+
 func TestANewTargetIsAnotherRendering(t *testing.T) {
 	next := strings.Replace(targeted, "a.v1.2.0", "a.v1.3.0", 1)
 	was := rendering(t, renderer(t, spec(t, targeted), "ops"), selection.Member{Name: "east"})
 	is := rendering(t, renderer(t, spec(t, next), "ops"), selection.Member{Name: "east"})
 	if was.Digest == is.Digest {
-		t.Error("the digest is the same")
+		t.Error("the target must change the digest")
 	}
 }
 
@@ -78,15 +103,15 @@ overrides:
 `), "ops")
 	text := string(rendering(t, r, selection.Member{Name: "east"}).Objects[1].JSON)
 	if !strings.Contains(text, `target-csv":"a.v1.2.0"`) || !strings.Contains(text, `{"channel":"beta","installPlanApproval":"Manual","name":"a","startingCSV":"a.v1.1.0"}`) {
-		t.Errorf("east gets %s", text)
+		t.Errorf("the rendering for east lacks the target: %s", text)
 	}
 	_, err := r.For(selection.Member{Name: "west"})
 	var e *overrides.Error
 	if !errors.As(err, &e) || e.Override != 1 || e.Member != "west" || !strings.Contains(err.Error(), "no override may: spec.upgrade names this Subscription") {
-		t.Errorf("for west: %v", err)
+		t.Errorf("the override of installPlanApproval must be an error for west: %v", err)
 	}
 	if _, err := r.For(selection.Member{Name: "north"}); err != nil {
-		t.Errorf("for north, where a Subscription without a target is Automatic: %v", err)
+		t.Errorf("an Automatic Subscription without a target must be allowed for north: %v", err)
 	}
 }
 
@@ -97,7 +122,7 @@ func TestNewRefusesATargetForASubscriptionThatIsNotManual(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(spec(t, text), "ops")
-			want := "reading objects[1]: spec.upgrade names Subscription a, and its spec.installPlanApproval is not Manual: OLM would upgrade past a.v1.2.0 by itself"
+			want := "reading objects[1]: spec.upgrade names Subscription a, and its spec.installPlanApproval is not Manual: set it to Manual, or OLM upgrades past the target by itself"
 			if err == nil || err.Error() != want {
 				t.Errorf("got %v", err)
 			}

@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// workPerByte is the cost of encoding and digesting a byte, in the units of overrides.
+	// workPerByte is the cost of encoding and digesting one byte, in the units of package overrides.
 	workPerByte = 4
-	// maxWork limits the work of the distinct renderings of one wrapper together, in units of overrides: about a minute
-	// of one processor. It does not limit their number, since a thousand small renderings cost less than ten large
-	// ones. For a full wrapper of 1 MiB it allows two thousand distinct renderings. If only an object of 64 KiB
-	// differs, it allows tens of thousands.
+	// maxWork limits the total work of all different renderings of one wrapper, in the units of package overrides: about
+	// a minute of one processor. The limit is not a number of renderings, because a thousand small ones cost less than
+	// ten large ones. For a full wrapper of 1 MiB it allows two thousand different renderings. If only an object of 64
+	// KiB differs, it allows tens of thousands.
 	maxWork = 16 << 30
 )
 
-// Round renders a wrapper for its placed members, in the order of their names, and bounds the work. Which members it
-// refuses depends only on the wrapper and these members, not on earlier renderings. A Round is not safe for concurrent
-// use; the Renderer is.
+// Round renders a wrapper for its placed members, in the order of their names, within the work limit of the wrapper.
+// Which members it refuses depends only on the wrapper and on these members, not on earlier rounds. A Round is not safe
+// for concurrent use; a Renderer is.
 type Round struct {
 	renderer *Renderer
-	seen     map[variantKey]bool // the variants that were rendered in this round
+	seen     map[variantKey]bool // the variants that this round has counted
 	left     int64
 }
 
-// NewRound begins a round.
+// NewRound begins a round with the full work limit.
 func (r *Renderer) NewRound() *Round {
 	return &Round{renderer: r, seen: map[variantKey]bool{}, left: r.maxWork}
 }
 
-// For is Renderer.For within the limit of the round. The error wraps overrides.ErrTooCostly if the rendering of the
-// member exceeds the limit, or the renderings of the wrapper together do.
+// For returns the rendering for a member. If the round has used up its work limit, the error wraps
+// overrides.ErrTooCostly.
 func (x *Round) For(m selection.Member) (*Rendering, error) {
 	v, err := x.Variant(m)
 	if err != nil {
@@ -44,12 +44,12 @@ func (x *Round) For(m selection.Member) (*Rendering, error) {
 	return v.Render()
 }
 
-// Variant is For without the objects.
+// Variant returns the Variant of a member, under the same limit as For.
 func (x *Round) Variant(m selection.Member) (*Variant, error) {
 	key := x.renderer.key(m)
 	seen := x.seen[key]
 	if !seen && x.left <= 0 {
-		return nil, fmt.Errorf("rendering for member %s: %w: the %d different renderings before it used up the work budget of the wrapper: "+
+		return nil, fmt.Errorf("rendering for member %s: %w: %d different renderings for other members used up the work budget of the wrapper: "+
 			"make fewer or smaller objects differ between members, or split the wrapper", m.Name, overrides.ErrTooCostly, len(x.seen))
 	}
 	v := x.renderer.variant(key, m)
@@ -60,8 +60,8 @@ func (x *Round) Variant(m selection.Member) (*Variant, error) {
 	return v, v.failure(m)
 }
 
-// Done ends a round. The renderer then forgets the variants that no member of this round has. Otherwise a label that
-// changes often would leave a variant behind each time.
+// Done ends the round. The Renderer then drops the variants that no member of this round has. Without that, each change
+// of a label would leave an unused variant in memory.
 func (x *Round) Done() {
 	x.renderer.mu.Lock()
 	defer x.renderer.mu.Unlock()

@@ -4,7 +4,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,98 +12,108 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// Member is a snapshot of one member with one wrapper.
+// Member is what the manager knows about one wrapper on one member. Line makes the member's line from it.
 type Member struct {
 	Name string
-	// Approve is the `hostctl approve` command for the wrapper, without --removal or --release.
+	// Approve is the command `hostctl approve WRAPPER`, without a flag for the action.
 	Approve string
-	// Leaving reports whether the wrapper is to leave the member.
+	// Leaving is true while the manager removes the wrapper from the member.
 	Leaving bool
-	// Withheld reports whether the member is placed only until its removal is allowed.
+	// Withheld is true if the placement no longer selects the member, but its removal waits.
 	Withheld bool
-	// Revision is the desired revision of the member.
+	// Revision is the name of the revision that the member has to have now.
 	Revision string
-	// Held reports whether the member holds exactly the desired objects. HeldRevision is the revision that its Delivery
-	// names.
-	Held         bool
+	// Held is true if the Delivery records exactly the desired objects as applied.
+	Held bool
+	// HeldRevision is the revision that the Delivery names; "" if the member has no Delivery.
 	HeldRevision string
-	// Judged reports whether the Delivery has an object whose health only the collector can tell. Then the member is not
-	// Healthy before Status, which the collector wrote, has observed Rendering, the digest of the desired objects.
-	Judged    bool
+	// Judged is true if the Delivery has an object whose health only the collector can judge. The member is then not
+	// Healthy until the collector has reported on the present desired objects: Status.ObservedRendering equals Rendering.
+	Judged bool
+	// Rendering is the digest of the present desired objects.
 	Rendering string
-	Status    *v1alpha1.DeliveryStatus
-	// RepairsDrift reports whether the manager repairs drift, or only reports it.
+	// Status is the status that the collector wrote last into the Delivery; nil if it wrote none.
+	Status *v1alpha1.DeliveryStatus
+	// RepairsDrift is true if the manager repairs drift, and false if it only reports drift.
 	RepairsDrift bool
-	// Contested is the message about the client that undoes repairs; "" if there is none.
+	// Contested is a message about the client that undoes every repair; "" if there is no such client.
 	Contested string
-	// Push is the problem with the push. It is the zero value if there is none, or if no push was tried.
+	// Push is the problem of the last push. It is the zero value if that push had no problem, and if the manager has
+	// not tried a push since it started.
 	Push Push
-	// Approval is why the manager does not approve an InstallPlan of spec.upgrade; its reason is "" if there is none.
-	Approval Push
-	// Refusal is why nothing can be rendered for this member; its reason is "" if it can.
+	// Unapproved is why the manager does not approve an InstallPlan that waits for approval. Its Reason is "" if no
+	// such InstallPlan waits.
+	Unapproved Push
+	// Refusal is why the manager cannot render the wrapper for this member. Its Reason is "" if the manager can.
 	Refusal Refusal
-	// Wait is why a member does not get the update revision yet; its reason is "" if it does.
+	// Wait is why the rollout does not give the update revision to the member yet. Its Reason is "" if the rollout
+	// gives it.
 	Wait Wait
-	// Reachability is the manager's connection to the member.
+	// Reachability tells whether the manager can reach the member.
 	Reachability Reachability
-	// Listed reports whether the member's Deliveries were read since the manager started. Tried reports whether a
-	// pass for the desired state has ended since. See KnowsLess.
+	// Listed is true if the manager has read the member's Deliveries since it started.
+	// Tried is true if, since the manager started, a push of the present desired state has ended.
 	Listed, Tried bool
 }
 
-// Push is the problem with a push.
+// Push is a problem of a push to a member.
 type Push struct {
 	State           v1alpha1.ClusterState
 	Reason, Message string
-	// Unrepaired reports whether the manager could not repair some drift. Then there is a problem although the Delivery
-	// lists every object as applied.
+	// Unrepaired is true if the manager could not repair a drift. The line then shows this problem even though the
+	// Delivery records every object as applied.
 	Unrepaired bool
-	// Delivery is the Delivery that waits for an Approval; nil if none does.
+	// Delivery identifies the Delivery that the manager overwrites only after an Approval; nil if no Approval is
+	// needed.
 	Delivery *v1alpha1.DeliveryVersion
 }
 
-// Wait is why the rollout does not update a member yet. Fresh reports whether the member has no revision of the wrapper so far.
+// Wait is why the rollout does not update a member yet.
 type Wait struct {
 	Reason, Message string
-	Fresh           bool
+	// Fresh is true if the member never had any revision of the wrapper.
+	Fresh bool
 }
 
-// Refusal is why nothing can be rendered for a member.
+// Refusal is why the manager cannot render a wrapper for a member.
 type Refusal struct{ Reason, Message string }
 
-// Reachability is the manager's view of the connection to a member. Known is false until the manager has probed the member
-// or could not connect it; Usable reports whether requests to the member are answered.
+// Reachability is what the last probe or the last attempt to connect has shown.
 type Reachability struct {
+	// Known is false while the manager has not probed the member, or can reach it but has not read its Deliveries.
+	// Usable is true if the member answers, accepts the host's credentials, and is the joined cluster.
 	Known, Usable   bool
 	Reason, Message string
 }
 
-// rule makes the line for a member; ok reports whether the rule applies.
+// rule makes the line of a member. ok is false if the rule does not apply, and then the line is not used.
 type rule func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
 
-// rules in order of precedence: the first that applies writes the line.
+// rules are in order of precedence: the first rule that applies makes the line.
 var rules = []rule{
-	unreachable, // its state is unknown
+	unreachable, // the manager cannot read the member
 	leaving,
-	fresh,    // it waits for its first revision
-	refused,  // nothing can be rendered for it
-	hindered, // the push has a problem
+	fresh,    // the member waits for its first revision
+	refused,  // the manager cannot render the wrapper for the member
+	hindered, // the last push has a problem
 	contested,
-	pushing, // not applied yet
+	pushing, // the Delivery does not record all objects as applied yet
 	drifted,
-	unjudged, // applied, and not judged yet
+	unjudged, // the objects are applied, but the collector has not judged them
 	unapproved,
-	unwell,   // applied, and not healthy
-	withheld, // healthy, but the wrapper is to leave it
+	unwell,   // the objects are applied, and one is not healthy
+	withheld, // healthy, but not selected; the removal waits
 	outdated, // healthy with an earlier revision
+	deprecated,
 	healthy,
 }
 
-// volatile are reasons whose messages differ from one try to the next (ports, addresses, times) without new
-// information. The first message stays. Otherwise the status would be written at every try.
+// volatile are reasons whose messages differ at each try (ports, addresses, times) without new information. While the
+// state and the reason stay the same, Line keeps the first message, so that not every try causes a write of the status.
 var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUnreachable: true}
 
-// Line makes the line of one member. While state and revision stay the same, the time of the last transition stays.
+// Line makes the line of one member. before is the previous line; nil if there is none. While state and revision stay
+// the same, Line keeps the lastTransitionTime of before.
 func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	for _, r := range rules {
 		line, ok := r(m)
@@ -114,7 +123,7 @@ func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.Clu
 		line.Name = m.Name
 		line.Message = health.Clean(line.Message, maxMessage)
 		line.Reason = health.Clean(line.Reason, maxReason)
-		line.Revision = health.Clean(m.HeldRevision, maxName) // text from the member, like the version
+		line.Revision = health.Clean(m.HeldRevision, maxName) // text from the member is not trusted
 		if m.Held || line.Revision == "" {
 			line.Revision = m.Revision
 		}
@@ -132,7 +141,7 @@ func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.Clu
 		}
 		return line
 	}
-	panic("report: no rule applies to " + m.Name) // the rule healthy always applies
+	panic("report: no rule applies to " + m.Name) // not reached, because the last rule, healthy, always applies
 }
 
 func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
@@ -169,9 +178,9 @@ func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
 		(!m.Held || m.Push.Unrepaired) && m.Push.State != ""
 }
 
-// contested is Stalled: another try does not help, and the on-call has to stop the other client. The state lasts
-// until the drift backoff ends, also while a repair is made and while it holds. Otherwise the line would change with
-// each repair.
+// contested makes a line in state Stalled while another client undoes every repair: another try does not help, and the
+// on-call has to stop that client. The line stays until the drift backoff ends, even right after a repair, so that it
+// does not change with each repair.
 func contested(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonDriftContested, Message: m.Contested},
 		m.Contested != "" && m.RepairsDrift
@@ -188,7 +197,7 @@ func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
 	for i := range m.Status.Objects {
 		if o := &m.Status.Objects[i]; o.Drift != nil && o.Reason == v1alpha1.ReasonUnfinished {
 			return v1alpha1.ClusterStatus{State: v1alpha1.StateProgressing, Reason: v1alpha1.ReasonUnfinished,
-				Message: o.Kind + " " + o.Name + " was changed by a push that the manager did not record; the manager applies it again"}, true
+				Message: "the manager changed " + o.Kind + " " + o.Name + " and did not record the change; it applies the object again"}, true
 		}
 	}
 	for i := range m.Status.Objects {
@@ -200,7 +209,8 @@ func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
 		if m.RepairsDrift {
 			line.State = v1alpha1.StateProgressing
 		} else if worst := worstObject(m.Status.Objects); m.Withheld || worst != nil && stateOf[worst.Health] != "" {
-			// Drift is reported, and hides no line that a person has to see first.
+			// The manager only reports drift here. A removal that waits, or an object that is not healthy, is more
+			// urgent, so a later rule makes the line.
 			return v1alpha1.ClusterStatus{}, false
 		}
 		return line, true
@@ -235,61 +245,17 @@ func unjudged(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateProgressing, Reason: v1alpha1.ReasonApplying}, m.Judged && !spoken
 }
 
-var stateOf = map[v1alpha1.Health]v1alpha1.ClusterState{
-	v1alpha1.Waiting:     v1alpha1.StateWaiting,
-	v1alpha1.Progressing: v1alpha1.StateProgressing,
-	v1alpha1.Degraded:    v1alpha1.StateDegraded,
-}
-
-// unapproved takes the place of InstallPlanPending, which only says that the manager has not answered yet. It hides no object that
-// is Degraded.
-func unapproved(m *Member) (v1alpha1.ClusterStatus, bool) {
-	if m.Approval.Reason == "" || m.Status == nil {
-		return v1alpha1.ClusterStatus{}, false
-	}
-	if worst := worstObject(m.Status.Objects); worst != nil && worst.Health == v1alpha1.Degraded {
-		return v1alpha1.ClusterStatus{}, false
-	}
-	pending := slices.ContainsFunc(m.Status.Objects, func(o v1alpha1.ObjectStatus) bool { return o.Reason == v1alpha1.ReasonInstallPlanPending })
-	return v1alpha1.ClusterStatus{State: m.Approval.State, Reason: m.Approval.Reason, Message: m.Approval.Message}, pending
-}
-
-func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
-	if m.Status == nil {
-		return v1alpha1.ClusterStatus{}, false
-	}
-	worst := worstObject(m.Status.Objects)
-	if worst == nil || stateOf[worst.Health] == "" {
-		return v1alpha1.ClusterStatus{}, false
-	}
-	words := worst.Kind + " " + worst.Name
-	if worst.Message != "" {
-		words += ": " + worst.Message
-	}
-	return v1alpha1.ClusterStatus{State: stateOf[worst.Health], Reason: worst.Reason, Message: words}, true
-}
-
-// withheld hides no problem: the person who approves the removal has to see the state of the wrapper on the member.
+// withheld makes the line of a healthy member whose removal waits. It comes after the rules for problems: the person who
+// approves the removal has to see the state of the wrapper on the member.
 func withheld(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonRemovalNeedsApproval,
-		Message: fmt.Sprintf("`%s --removal` approves the removal: spec.placement no longer selects this member. Until then the manager serves it. It stays if it is selected again",
+		Message: fmt.Sprintf("`%s --removal` approves the removal: spec.placement no longer selects this member. "+
+			"Until then the manager serves the member. The wrapper stays if the member is selected again",
 			m.Approve)}, m.Withheld
 }
 
 func healthy(*Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy}, true
-}
-
-func worstObject(objects []v1alpha1.ObjectStatus) *v1alpha1.ObjectStatus {
-	rank := map[v1alpha1.Health]int{v1alpha1.Degraded: 3, v1alpha1.Waiting: 2, v1alpha1.Progressing: 1}
-	var worst *v1alpha1.ObjectStatus
-	for i := range objects {
-		o := &objects[i]
-		if worst == nil || rank[o.Health] > rank[worst.Health] {
-			worst = o
-		}
-	}
-	return worst
 }
 
 func orElse(word, fallback string) string {

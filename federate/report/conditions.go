@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNames is the number of members that a message names.
+// maxNames is how many members one message names.
 const maxNames = 10
 
-// conditionContent is the status, the reason and the message of one condition.
+// conditionContent is the status, the reason and the message of a condition.
 type conditionContent struct {
 	ok bool
-	// unknown reports whether the condition was not judged: it is then neither True nor False.
+	// unknown is true if the condition cannot be judged. Its status is then Unknown, even if ok is true.
 	unknown bool
 	reason  string
 	message string
@@ -36,7 +36,8 @@ func (s conditionContent) status() metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-// conditions sets Placed, Pushed, Healthy and their summary Ready. It sets Reconciling and Stalled while they are true.
+// conditions computes Placed, Pushed, Healthy and their summary Ready. It adds Stalled or Reconciling, never both, with
+// the status True.
 func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time) []metav1.Condition {
 	all := make([]metav1.Condition, 0, 6)
 	for _, c := range in.Before.Conditions {
@@ -87,7 +88,7 @@ func pushedContent(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1a
 	}
 	s := conditionContent{reason: v1alpha1.ReasonPushing, message: fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
 	if words := leavingWords(in, lines); words != "" {
-		s.message += "," + words
+		s.message += "; " + words
 	}
 	if in.Rollout != nil && in.Rollout.Reason != "" {
 		return in.Rollout.pushedContent(s, worst)
@@ -102,7 +103,8 @@ func healthyContent(t tally, worst *v1alpha1.ClusterStatus) conditionContent {
 	return blame(conditionContent{reason: v1alpha1.ReasonApplying, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
 }
 
-// readyContent is Ready of a wrapper that is not being deleted: the first problem that a person has to know.
+// readyContent computes Ready of a wrapper that is not being deleted: it takes the first problem in the order spec,
+// Placed, Pushed, Healthy.
 func readyContent(in Input, placed, pushed, healthy conditionContent) conditionContent {
 	switch {
 	case in.Invalid != "":
@@ -114,40 +116,42 @@ func readyContent(in Input, placed, pushed, healthy conditionContent) conditionC
 	case !healthy.ok:
 		return healthy
 	case in.Notice != "":
-		// Ready stays True. The override may be meant for a member that joins later. And a member that left must not
-		// make every wrapper wait whose overrides name it. `kubectl get` shows the reason.
+		// Ready stays True, with a reason that `kubectl get` shows. The override may be meant for a member that joins
+		// later. And when a member leaves the fleet, a wrapper with an override for that member must stay Ready.
 		return conditionContent{ok: true, reason: v1alpha1.ReasonClusterNotFound, message: healthy.message + "; " + in.Notice}
 	}
 	return conditionContent{ok: true, reason: v1alpha1.ReasonAllHealthy, message: healthy.message}
 }
 
-// pushedWhileDeleting is Pushed of a wrapper that is being deleted: it has no placed members to count.
+// pushedWhileDeleting computes Pushed of a wrapper that is being deleted. Such a wrapper has no placed members to count.
 func pushedWhileDeleting(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) conditionContent {
 	s := conditionContent{reason: v1alpha1.ReasonLeaving, message: "no cluster is placed any more"}
 	if t.leaving > 0 {
-		s.message += "," + leavingWords(in, lines)
+		s.message += "; " + leavingWords(in, lines)
 	}
 	return blame(s, worst)
 }
 
-// healthyWhileDeleting is Healthy of a wrapper that is being deleted. The collectors no longer judge its objects, so their
-// health is unknown.
+// healthyWhileDeleting computes Healthy of a wrapper that is being deleted. It is Unknown, because the collectors no
+// longer judge the objects.
 func healthyWhileDeleting() conditionContent {
 	return conditionContent{unknown: true, reason: v1alpha1.ReasonDeleting,
 		message: "the wrapper is being deleted: the collectors no longer judge its objects"}
 }
 
-// readyWhileDeleting is Ready of a wrapper that is being deleted. It names the members that the deletion waits for.
+// readyWhileDeleting computes Ready of a wrapper that is being deleted. Its message names the members that the deletion
+// waits for.
 func readyWhileDeleting(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) conditionContent {
-	s := conditionContent{reason: v1alpha1.ReasonDeleting, message: "no cluster is left to wait for"}
+	s := conditionContent{reason: v1alpha1.ReasonDeleting, message: "the wrapper has left all clusters"}
 	if t.leaving > 0 {
-		s.message = blame(conditionContent{message: "waiting for" + leavingWords(in, lines)}, worst).message
+		s.message = blame(conditionContent{message: leavingWords(in, lines)}, worst).message
 	}
 	return s
 }
 
-// leavingWords names the members that the wrapper is leaving, and the command that ends the wait for those that do not
-// answer.
+// leavingWords returns the part of a message that names the members that the wrapper is leaving. If the removal from
+// some of them has a problem, it also names the command that ends the wait for them. It returns "" if the wrapper is
+// leaving no member.
 func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	var leaving, stuck []string
 	for i := range in.Members {
@@ -163,16 +167,18 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	if len(leaving) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf(" %d being left (%s)", len(leaving), messages.Few(leaving, maxNames))
+	words := fmt.Sprintf("the wrapper is still leaving %s (%s)", messages.Clusters(len(leaving)), messages.Few(leaving, maxNames))
 	if len(stuck) > 0 {
-		// More members than these need the command again afterwards.
-		words += fmt.Sprintf("; `%s --release %s` stops waiting, and leaves the objects there",
+		// The command names at most maxNames members. After the person has run it, the next message names further
+		// members.
+		words += fmt.Sprintf("; `%s --release %s` ends the wait, and leaves the objects there",
 			in.Approve, strings.Join(stuck[:min(len(stuck), maxNames)], ","))
 	}
 	return words
 }
 
-// blame adds the worst line: its member and its message.
+// blame adds member, state and message of the worst line to the message of a condition, and replaces the reason by that
+// line's reason. If worst is nil, it changes nothing.
 func blame(s conditionContent, worst *v1alpha1.ClusterStatus) conditionContent {
 	if worst == nil {
 		return s
@@ -185,8 +191,9 @@ func blame(s conditionContent, worst *v1alpha1.ClusterStatus) conditionContent {
 	return s
 }
 
-// conditionReason makes the reason of a condition from the reason of a line, which may come from any controller. It
-// removes characters that the API server does not allow there. Otherwise the API server would refuse the whole status.
+// conditionReason converts the reason of a line into the reason of a condition. A line's reason may come from any
+// controller, and have characters that a condition's reason must not have. The API server would then refuse the whole
+// status.
 func conditionReason(word, fallback string) string {
 	kept := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_,:", r) {

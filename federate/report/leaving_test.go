@@ -54,7 +54,7 @@ func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
 	}
 }
 
-// The condition Placed reports the withheld member. Pushed and Healthy count it as placed, and its line reports no
+// The condition Placed reports a withheld member. Pushed and Healthy count the member as placed, and its line reports no
 // problem.
 func TestAWrapperOfWhichAMemberIsWithheld(t *testing.T) {
 	in := build(withheldMember(func(*Member) {}), wellMember("west"))
@@ -97,16 +97,16 @@ func TestConditionsNameLeavingMembersAndTheCommandThatReleasesThem(t *testing.T)
 		words    string
 		deleting bool
 	}{
-		"the deletion continues": {[]Member{going}, "waiting for 1 being left (east); east is Removing", true},
-		"one is away": {[]Member{going, away("north")}, "waiting for 2 being left (east, north); " +
-			"`hostctl approve web -n shop --release north` stops waiting, and leaves the objects there; north is Unreachable: no route", true},
+		"the deletion continues": {[]Member{going}, "the wrapper is still leaving 1 cluster (east); east is Removing", true},
+		"one is away": {[]Member{going, away("north")}, "the wrapper is still leaving 2 clusters (east, north); " +
+			"`hostctl approve web -n shop --release north` ends the wait, and leaves the objects there; north is Unreachable: no route", true},
 		"one is held up":             {[]Member{held}, "`hostctl approve web -n shop --release east`", true},
-		"one member is not read yet": {[]Member{unheard}, "waiting for 1 being left (east); east is Unknown", true},
-		"one cannot be read":         {[]Member{unread}, "`hostctl approve web -n shop --release east` stops waiting", true},
-		"many are away": {many, "m08, m09 and 3 more); `hostctl approve web -n shop --release m00,m01,m02,m03,m04,m05,m06,m07,m08,m09` stops waiting",
+		"one member is not read yet": {[]Member{unheard}, "the wrapper is still leaving 1 cluster (east); east is Unknown", true},
+		"one cannot be read":         {[]Member{unread}, "`hostctl approve web -n shop --release east` ends the wait", true},
+		"many are away": {many, "m08, m09 and 3 more); `hostctl approve web -n shop --release m00,m01,m02,m03,m04,m05,m06,m07,m08,m09` ends the wait",
 			true},
-		"it is not deleted": {[]Member{wellMember("west"), away("north")}, "1 of 1 clusters hold the update revision, 1 being left (north); " +
-			"`hostctl approve web -n shop --release north` stops waiting", false},
+		"it is not deleted": {[]Member{wellMember("west"), away("north")}, "1 of 1 clusters hold the update revision; the wrapper is still leaving 1 cluster (north); " +
+			"`hostctl approve web -n shop --release north` ends the wait", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := build(test.members...)
@@ -119,8 +119,8 @@ func TestConditionsNameLeavingMembersAndTheCommandThatReleasesThem(t *testing.T)
 	}
 }
 
-// A wrapper that is being deleted is placed nowhere, so every count of placed members is "0 of 0". No condition may
-// report health by such a count, and kstatus must see that the wrapper is being deleted.
+// A wrapper that is being deleted has no placed members, so every count is "0 of 0". No condition may conclude from such
+// a count that the wrapper is healthy, and kstatus must see that the wrapper is being deleted.
 func TestAWrapperThatIsBeingDeletedIsNotCalledHealthy(t *testing.T) {
 	away := with(func(m *Member) {
 		m.Leaving, m.Reachability = true, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}

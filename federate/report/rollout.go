@@ -9,14 +9,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Rollout is the state of a rollout, for the conditions of a wrapper.
+// Rollout is the state of a rollout, as the conditions of the wrapper report it.
 type Rollout struct {
 	State v1alpha1.RolloutState
-	// Reason is why nothing more happens now, and Message says it to a person. Both are "" if the rollout waits for nothing.
+	// Reason is why no further member changes now; "" if the rollout does not wait.
+	// Message explains the reason to a person; "" if the rollout does not wait.
 	Reason, Message string
 }
 
-// NewRollout describes a rollout. approve is the command that approves what waits, without its action flag.
+// NewRollout describes a rollout for the conditions. approve is the command `hostctl approve WRAPPER`, without a flag
+// for the action.
 func NewRollout(s *v1alpha1.RolloutStatus, approve string) *Rollout {
 	return &Rollout{State: s.State, Reason: s.WaitingFor, Message: rolloutWords(s, approve)}
 }
@@ -29,8 +31,8 @@ func (r *Rollout) isUnderWay() bool {
 	return r != nil && (r.State == v1alpha1.RolloutProgressing || r.State == v1alpha1.RolloutRollingBack)
 }
 
-// pushedContent is the condition Pushed while not all members are updated. The worst member comes after it, because the rollout is the
-// reason why the others wait.
+// pushedContent computes Pushed while the rollout makes members wait. The reason is the rollout's and not that of the
+// worst line, because the rollout is why the other members wait.
 func (r *Rollout) pushedContent(s conditionContent, worst *v1alpha1.ClusterStatus) conditionContent {
 	s.message += "; " + r.Message
 	s = blame(s, worst)
@@ -38,22 +40,22 @@ func (r *Rollout) pushedContent(s conditionContent, worst *v1alpha1.ClusterStatu
 	return s
 }
 
-// WaitOf is why a member that is not updated waits.
+// WaitOf returns why a member that is not updated waits. reason is the rollout's reason for this member, or "".
 func WaitOf(reason string, s *v1alpha1.RolloutStatus, approve string, fresh bool) Wait {
 	w := Wait{Reason: reason, Fresh: fresh}
 	switch reason {
 	case "":
-		// The member has its target, which is not the newest revision: the fleet goes back.
+		// The rollout rolls back. The member has its target already, but the target is not the newest revision.
 		w.Reason, w.Message = v1alpha1.ReasonRolloutStopped, rolloutWords(s, approve)
 	case v1alpha1.ReasonWaveHeld:
 		w.Message = "its wave has not begun: the current wave is " + s.Wave
 		if s.Wave == "" {
-			w.Message = "later waves go back first"
+			w.Message = "members of later waves go back to the last good revision first"
 		}
 	case v1alpha1.ReasonUnreachable:
-		w.Message = "the manager cannot reach it; the manager updates it when it is back and its wave has begun"
+		w.Message = "the manager cannot reach the member. It updates the member when the member answers and the wave of the member has begun"
 	case v1alpha1.ReasonRenderingLost:
-		w.Message = "its present revision cannot be rendered again as it was, so drift is reported and not repaired until it is updated"
+		w.Message = "the manager cannot render the member's present revision exactly as before, so it reports drift, and repairs no drift until the member is updated"
 	default:
 		words := *s
 		words.WaitingFor, words.WaitingForCluster = reason, ""
@@ -62,13 +64,13 @@ func WaitOf(reason string, s *v1alpha1.RolloutStatus, approve string, fresh bool
 	return w
 }
 
-// rolloutWords says what a rollout waits for, and the way out where a person has to act.
+// rolloutWords describes what a rollout waits for, and what a person can do about it.
 func rolloutWords(s *v1alpha1.RolloutStatus, approve string) string {
 	if s.HasFailed() {
 		return failureWords(s, approve)
 	}
 	if s.Wave == "" && s.WaitingFor == v1alpha1.ReasonUnreachable {
-		return fmt.Sprintf("cluster %s cannot be reached, and is updated when it is back", s.WaitingForCluster)
+		return fmt.Sprintf("the manager cannot reach cluster %s, and updates it when it answers again", s.WaitingForCluster)
 	}
 	switch s.WaitingFor {
 	case v1alpha1.ReasonWaveNeedsApproval:
@@ -76,24 +78,24 @@ func rolloutWords(s *v1alpha1.RolloutStatus, approve string) string {
 	case v1alpha1.ReasonSuspended:
 		return fmt.Sprintf("wave %s does not begin while spec.suspend is Rollout or All", s.Wave)
 	case v1alpha1.ReasonWaveSoaking:
-		return fmt.Sprintf("wave %s has to stay healthy until %s", s.Wave, s.SoakUntil.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("the clusters of wave %s have to stay healthy until %s", s.Wave, s.SoakUntil.UTC().Format(time.RFC3339))
 	case v1alpha1.ReasonMaxUnavailableReached:
-		return "as many clusters as spec.rollout.maxUnavailable are not healthy or are being left, so no other one changes"
+		return "spec.rollout.maxUnavailable is reached, so no other cluster changes: it counts clusters that are not healthy, and clusters that the wrapper is leaving"
 	case v1alpha1.ReasonMaxConcurrentReached:
-		return fmt.Sprintf("as many clusters of wave %s as its maxConcurrent are changing", s.Wave)
+		return fmt.Sprintf("no other cluster of wave %s changes now, because the maxConcurrent of the wave is reached", s.Wave)
 	case v1alpha1.ReasonWaveHeld:
-		return fmt.Sprintf("wave %s is changing, later waves wait", s.Wave)
+		return fmt.Sprintf("wave %s is changing, and later waves wait for it", s.Wave)
 	case v1alpha1.ReasonUnreachable:
-		return fmt.Sprintf("wave %s waits for cluster %s, which cannot be reached", s.Wave, s.WaitingForCluster)
+		return fmt.Sprintf("wave %s waits for cluster %s, which the manager cannot reach", s.Wave, s.WaitingForCluster)
 	case v1alpha1.ReasonNotHealthy:
 		return fmt.Sprintf("waiting for cluster %s to become healthy", s.WaitingForCluster)
 	case v1alpha1.ReasonRenderingLost:
-		return fmt.Sprintf("nothing can be rendered for cluster %s", s.WaitingForCluster)
+		return fmt.Sprintf("the manager cannot render the wrapper for cluster %s", s.WaitingForCluster)
 	}
 	return ""
 }
 
-// failureWords says which revision failed, where and why, and how to go on.
+// failureWords describes which revision failed, where and why, and what the person can do.
 func failureWords(s *v1alpha1.RolloutStatus, approve string) string {
 	f := &s.Failure
 	words := fmt.Sprintf("%s failed in wave %s on cluster %s", f.Revision, f.Wave, f.Cluster)
@@ -109,7 +111,7 @@ func failureWords(s *v1alpha1.RolloutStatus, approve string) string {
 	case s.State == v1alpha1.RolloutRolledBack:
 		words += ", the fleet is back at " + s.LastGoodRevision
 	case f.NoGoodRevision == v1alpha1.Yes:
-		words += ", and no earlier revision was healthy everywhere, so there is none to go back to"
+		words += ", and no earlier revision was healthy on all clusters, so the fleet cannot go back"
 	}
 	return words + fmt.Sprintf(": change the spec, or `%s --retry` tries it again", approve)
 }

@@ -48,14 +48,15 @@ func TestTheLineOfAMemberThatWaitsInARollout(t *testing.T) {
 	}
 }
 
-// A member that waits does not hold the update revision, so the wrapper is not Ready, and the rollout is the reason.
+// A member that waits for its wave does not have the update revision. So the wrapper is not Ready, with the rollout's
+// reason.
 func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
 	failure := v1alpha1.RolloutFailure{Revision: "r2", Wave: "canary", Cluster: "east", Reason: v1alpha1.ReasonInvalid, Count: 2}
 	for name, test := range map[string]struct {
 		status  v1alpha1.RolloutStatus
 		healthy bool // all members have the newest revision
 		want    string
-		beside  string // the condition beside Ready
+		beside  string // the condition that is present beside Ready: Reconciling, Stalled or ""
 		words   string
 	}{
 		"a wave needs an approval": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutProgressing, Wave: "last", WaitingFor: v1alpha1.ReasonWaveNeedsApproval}, false,
@@ -97,10 +98,10 @@ func TestWhyAMemberWaits(t *testing.T) {
 	for reason, words := range map[string]string{
 		v1alpha1.ReasonWaveHeld:              "the current wave is canary",
 		v1alpha1.ReasonMaxUnavailableReached: "spec.rollout.maxUnavailable",
-		v1alpha1.ReasonMaxConcurrentReached:  "its maxConcurrent",
-		v1alpha1.ReasonUnreachable:           "cannot reach it",
+		v1alpha1.ReasonMaxConcurrentReached:  "the maxConcurrent of the wave",
+		v1alpha1.ReasonUnreachable:           "cannot reach the member",
 		v1alpha1.ReasonSuspended:             "spec.suspend",
-		v1alpha1.ReasonRenderingLost:         "reported and not repaired",
+		v1alpha1.ReasonRenderingLost:         "repairs no drift",
 		v1alpha1.ReasonWaveNeedsApproval:     "--wave canary",
 	} {
 		if got := WaitOf(reason, s, approveCommand, false); got.Reason != reason || !strings.Contains(got.Message, words) {

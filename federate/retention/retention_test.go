@@ -19,15 +19,15 @@ func TestIsKept(t *testing.T) {
 		keep   string
 		kept   bool
 	}{
-		"KeepData keeps a claim":                              {v1alpha1.KeepData, claim, "", true},
-		"KeepData deletes a ConfigMap":                        {v1alpha1.KeepData, config, "", false},
-		"KeepData deletes a claim with the annotation":        {v1alpha1.KeepData, claim, "false", false},
-		"KeepData keeps a ConfigMap with the annotation":      {v1alpha1.KeepData, config, "true", true},
-		"DeleteAll deletes a claim":                           {v1alpha1.DeleteAll, claim, "", false},
-		"DeleteAll keeps a claim with the annotation":         {v1alpha1.DeleteAll, claim, "true", true},
-		"KeepAll keeps a ConfigMap":                           {v1alpha1.KeepAll, config, "", true},
-		"KeepAll keeps a ConfigMap whatever its annotation":   {v1alpha1.KeepAll, config, "false", true},
-		"a claim of another group holds no data of that kind": {v1alpha1.KeepData, schema.GroupKind{Group: "example.com", Kind: claim.Kind}, "", false},
+		"KeepData keeps a claim":                                         {v1alpha1.KeepData, claim, "", true},
+		"KeepData deletes a ConfigMap":                                   {v1alpha1.KeepData, config, "", false},
+		"KeepData deletes a claim with the annotation":                   {v1alpha1.KeepData, claim, "false", false},
+		"KeepData keeps a ConfigMap with the annotation":                 {v1alpha1.KeepData, config, "true", true},
+		"DeleteAll deletes a claim":                                      {v1alpha1.DeleteAll, claim, "", false},
+		"DeleteAll keeps a claim with the annotation":                    {v1alpha1.DeleteAll, claim, "true", true},
+		"KeepAll keeps a ConfigMap":                                      {v1alpha1.KeepAll, config, "", true},
+		"KeepAll keeps a ConfigMap whatever its annotation":              {v1alpha1.KeepAll, config, "false", true},
+		"a PersistentVolumeClaim of another API group counts as no data": {v1alpha1.KeepData, schema.GroupKind{Group: "example.com", Kind: claim.Kind}, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := IsKept(tc.policy, tc.kind, tc.keep); got != tc.kept {
@@ -36,9 +36,9 @@ func TestIsKept(t *testing.T) {
 		})
 	}
 	if why := WhyKept("true"); !strings.Contains(why, v1alpha1.AnnotationKeep) {
-		t.Errorf("the annotation is not named: %s", why)
+		t.Errorf("the reason must name the annotation: %s", why)
 	}
 	if why := WhyKept(""); strings.Contains(why, v1alpha1.AnnotationKeep) {
-		t.Errorf("an annotation is named that is not there: %s", why)
+		t.Errorf("the reason names an annotation that the object does not have: %s", why)
 	}
 }

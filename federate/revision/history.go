@@ -24,43 +24,47 @@ import (
 )
 
 const (
-	// HistoryKeyBytes is the smallest length of the key of a host's history.
+	// HistoryKeyBytes is the smallest length, in bytes, of the secret from which a HistoryKey is derived.
 	HistoryKeyBytes = 32
-	// encryption names the algorithm of an encrypted revision.
+	// encryption is the name of the algorithm. Encrypted revisions have it in their content and in their label.
 	encryption = "aes-256-gcm"
-	// maxRevision bounds the decompressed size of an encrypted revision, in bytes. An API server accepts far less.
+	// maxRevision limits the size of a decrypted and decompressed revision, in bytes. An API server accepts far smaller
+	// objects.
 	maxRevision = 16 << 20
 )
 
-// ErrOtherKey is the error for a revision that was encrypted with a key that this host does not have now.
+// ErrOtherKey is the error for a revision that is encrypted with a key that this host does not have now.
 var ErrOtherKey = errors.New("it was encrypted with another key")
 
-// HistoryKey encrypts the revisions that hold a Secret. If the key is lost, only these revisions become unreadable. It
-// is safe for concurrent use. A nil HistoryKey neither encrypts nor decrypts.
+// HistoryKey encrypts the revisions that hold a Secret, and attests the authors of all revisions. If the key is lost,
+// the encrypted revisions cannot be read, and the author of content that is not yet stored as a revision is unknown. It
+// is safe for concurrent use. A nil HistoryKey neither encrypts nor decrypts, and its Author returns "".
 type HistoryKey struct {
-	id    string
-	names []byte
-	aead  cipher.AEAD
+	id      string
+	names   []byte
+	authors []byte
+	aead    cipher.AEAD
 }
 
-// envelope is the content of an encrypted ControllerRevision.
+// envelope is the JSON content of an encrypted ControllerRevision.
 type envelope struct {
 	Encryption string `json:"encryption"`
-	// Key is the id of the key.
+	// Key is the id of the key with which Content is encrypted.
 	Key string `json:"key"`
-	// Content is the nonce and the ciphertext of the content of the plain revision. That content is compressed first,
-	// because base64 would make large content too large for etcd.
+	// Content is the nonce, followed by the ciphertext of the compressed revision. Without the compression, base64
+	// would make a large revision too large for etcd.
 	Content []byte `json:"content"`
 }
 
-// NewHistoryKey derives the keys of a host's history from the stored secret of at least HistoryKeyBytes bytes.
+// NewHistoryKey derives the keys for the host's revisions from a stored secret. It returns an error if secret has fewer
+// than HistoryKeyBytes bytes.
 func NewHistoryKey(secret []byte) (*HistoryKey, error) {
 	if len(secret) < HistoryKeyBytes {
-		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), HistoryKeyBytes)
+		return nil, fmt.Errorf("the key has %d bytes, but needs at least %d", len(secret), HistoryKeyBytes)
 	}
 	k := &HistoryKey{}
 	var content, id []byte
-	for info, to := range map[string]*[]byte{"content": &content, "names": &k.names, "id": &id} {
+	for info, to := range map[string]*[]byte{"content": &content, "names": &k.names, "authors": &k.authors, "id": &id} {
 		derived, err := hkdf.Key(sha256.New, secret, nil, "fairlead history "+info, 32)
 		if err != nil {
 			return nil, fmt.Errorf("deriving a key: %w", err)
@@ -78,8 +82,8 @@ func NewHistoryKey(secret []byte) (*HistoryKey, error) {
 	return k, nil
 }
 
-// Label returns the value of LabelContent of a revision. A list by this label finds the revisions that this key cannot
-// read.
+// Label returns the value of the label LabelContent for a revision. With this label, the manager can list the revisions
+// that this key cannot decrypt.
 func (k *HistoryKey) Label(r Revision) string {
 	if !r.HoldsSecret {
 		return v1alpha1.ContentPlain
@@ -90,9 +94,9 @@ func (k *HistoryKey) Label(r Revision) string {
 	return encryption + "." + k.id
 }
 
-// Name returns the name of the ControllerRevision of a wrapper's revision. A digest of the content distinguishes it
-// from the wrapper's other revisions. If the content holds a Secret, the digest also depends on the key: a reader
-// without the key cannot check a guess of a value. The name stays the same as long as the key does.
+// Name returns the name of the ControllerRevision for a revision of a wrapper. The name ends in a digest of the
+// content. If the content has a Secret, the digest also depends on the key, so that a reader without the key cannot
+// check a guess of the Secret's value. With the same key, the same content always has the same name.
 func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedName, r Revision) string {
 	letters := r.Hash
 	if r.HoldsSecret && k != nil {
@@ -103,14 +107,14 @@ func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedNam
 	return Name(kind, wrapper.Name, letters)
 }
 
-// Encode returns the content of the ControllerRevision with that name, for the wrapper with that uid. If the revision
-// holds a Secret, the content is encrypted. Decode can then decrypt it under that name and uid only.
+// Encode returns the content of the ControllerRevision with this name, for the wrapper with this uid. If the revision
+// contains a Secret, Encode encrypts the content. Decode then needs the same name and the same uid.
 func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte, error) {
 	if !r.HoldsSecret {
 		return r.Data, nil
 	}
 	if k == nil {
-		return nil, errors.New("the revision holds a Secret, and the host has no key to encrypt it")
+		return nil, errors.New("the revision contains a Secret, and the host has no key to encrypt it")
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -119,7 +123,7 @@ func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte,
 		return nil, fmt.Errorf("compressing it: %w", err)
 	}
 	nonce := make([]byte, k.aead.NonceSize())
-	_, _ = rand.Read(nonce) // it never fails
+	_, _ = rand.Read(nonce) // crypto/rand never fails
 	data, err := json.Marshal(envelope{Encryption: encryption, Key: k.id,
 		Content: k.aead.Seal(nonce, nonce, packed.Bytes(), additional(wrapper, name))})
 	if err != nil {
@@ -128,8 +132,8 @@ func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte,
 	return data, nil
 }
 
-// Decode reads the stored content of the ControllerRevision with that name, of the wrapper with that uid. The content
-// is plain or encrypted. The error wraps ErrOtherKey if the host does not have the key.
+// Decode decodes the stored content of a ControllerRevision, plain or encrypted. wrapper and name must be the uid and
+// the name that Encode got. The error wraps ErrOtherKey if the content was encrypted with another key.
 func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revision, error) {
 	var e envelope
 	if err := json.Unmarshal(stored, &e); err != nil {
@@ -146,7 +150,7 @@ func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revi
 	}
 	size := k.aead.NonceSize()
 	if len(e.Content) < size {
-		return Revision{}, fmt.Errorf("reading revision %s: its content ends too early", name)
+		return Revision{}, fmt.Errorf("reading revision %s: its content is cut off", name)
 	}
 	packed, err := k.aead.Open(nil, e.Content[:size], e.Content[size:], additional(wrapper, name))
 	if err != nil {
@@ -163,7 +167,8 @@ func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revi
 	return revisionOfContent(data, name)
 }
 
-// additional is the additional data of the encryption: it binds an encrypted revision to its wrapper and its name.
+// additional returns the additional data of the encryption. It binds an encrypted revision to its wrapper and its name,
+// so that a client cannot copy it to another ControllerRevision.
 func additional(wrapper types.UID, name string) []byte {
 	var b bytes.Buffer
 	digest.WritePieces(&b, []byte("fairlead revision"), []byte(wrapper), []byte(name))

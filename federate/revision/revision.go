@@ -15,27 +15,29 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// hashLength is the number of characters that distinguish the revisions of one wrapper. They allow more than 2^45
-// values.
+// hashLength is the number of characters of the hash that distinguishes the revisions of one wrapper. Ten characters
+// allow more than 2^45 values.
 const hashLength = 10
 
 // Revision is the part of a wrapper that determines the pushed objects: its objects, its overrides and its upgrade. The
-// placement, and the policies for drift, conflicts and deletion, are not part of it.
+// placement, and the policies for drift, conflicts and deletion, are not part of it. With approve: Latest, the version
+// that the manager took is part of it, in the field targetCSV.
 type Revision struct {
-	// Hash has hashLength characters. Their alphabet has no vowels, so that a hash spells no words.
+	// Hash is a hash of Data with hashLength characters. Its alphabet has no vowels, so that it spells no words.
 	Hash string
-	// HoldsSecret reports whether an object is a Secret or contains one, or an override can apply to one.
+	// HoldsSecret is true if an object is or contains a Secret, or if an override can apply to a Secret.
 	HoldsSecret bool
-	// Data is the content of the ControllerRevision: {"objects": [...], "overrides": [...], "upgrade": {...}}, canonical. The last two are absent
-	// if the wrapper has none: an earlier version gave such a revision the same name.
+	// Data is the content of the ControllerRevision as canonical JSON: {"objects": [...], "overrides": [...],
+	// "upgrade": {...}}. overrides and upgrade are absent if the wrapper has none. So a wrapper without upgrade keeps
+	// the revision names of earlier versions of Fairlead, which did not have that field.
 	Data []byte
 }
 
-// Of returns the revision that a spec describes. The order of keys and the whitespace in objects and overrides make no
-// difference.
+// Of returns the revision of a spec. The order of keys and the whitespace in objects and overrides have no effect.
 func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	content := make(map[string]any, 3)
 	objects := make([]any, len(spec.Objects))
@@ -58,11 +60,11 @@ func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 		}
 		content["overrides"] = list
 	}
-	upgrade, err := decoded(&spec.Upgrade)
+	upgraded, err := decoded(&spec.Upgrade)
 	if err != nil {
 		return Revision{}, fmt.Errorf("reading upgrade: %w", err)
 	}
-	if fields, _ := upgrade.(map[string]any); len(fields) > 0 {
+	if fields, _ := upgraded.(map[string]any); len(fields) > 0 {
 		content["upgrade"] = fields
 	}
 
@@ -73,7 +75,7 @@ func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	return newRevision(content, data), nil
 }
 
-// decoded is a value as JSON decodes it.
+// decoded converts a Go value into the form that a JSON decoder gives: maps, slices and scalars.
 func decoded(from any) (value any, err error) {
 	data, err := json.Marshal(from)
 	if err != nil {
@@ -82,7 +84,7 @@ func decoded(from any) (value any, err error) {
 	return value, utiljson.Unmarshal(data, &value)
 }
 
-// Spec returns the objects, the overrides and the upgrade of a revision. The other fields of the spec are not part of a revision.
+// Spec returns a spec with the objects, the overrides and the upgrade of the revision. Its other fields are empty.
 func (r Revision) Spec() (*v1alpha1.WrapperSpec, error) {
 	spec := &v1alpha1.WrapperSpec{}
 	if err := utiljson.Unmarshal(r.Data, spec); err != nil {
@@ -91,12 +93,24 @@ func (r Revision) Spec() (*v1alpha1.WrapperSpec, error) {
 	return spec, nil
 }
 
+// AsWritten returns the revision as the author wrote it, without the versions that the manager took for approve:
+// Latest.
+func (r Revision) AsWritten() (Revision, error) {
+	spec, err := r.Spec()
+	if err != nil || !upgrade.TakesLatest(&spec.Upgrade) {
+		return r, err
+	}
+	upgrade.AsWritten(&spec.Upgrade)
+	return Of(spec)
+}
+
 func newRevision(content map[string]any, data []byte) Revision {
 	sum := sha256.Sum256(data)
 	return Revision{Hash: revisionHash(sum[:]), HoldsSecret: HoldsSecret(content), Data: data}
 }
 
-// revisionOfContent returns the revision that the plain content of a ControllerRevision describes.
+// revisionOfContent returns the revision with this plain content. name is the name of the ControllerRevision, for
+// errors.
 func revisionOfContent(data []byte, name string) (Revision, error) {
 	var content map[string]any
 	if err := utiljson.Unmarshal(data, &content); err != nil {
@@ -112,13 +126,13 @@ func revisionHash(sum []byte) string {
 	return rand.SafeEncodeString(base32.StdEncoding.EncodeToString(sum)[:hashLength])
 }
 
-// HoldsSecret reports whether a decoded value has a Secret anywhere, also within another object (a List, a Template).
-// It also reports an override that can target a Secret.
+// HoldsSecret reports whether a decoded value contains a Secret at any depth, for example within a List or a Template.
+// It also returns true for an override whose target can be a Secret, because a patch may contain the Secret's content.
 func HoldsSecret(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		if kind := v["kind"]; kind == "Secret" || kind == "SecretList" {
-			// An object of the core group has apiVersion v1. A target of the core group has no group, or "".
+			// A Secret has apiVersion v1. The target of an override for Secrets has no group, or the group "".
 			version, group := v["apiVersion"], v["group"]
 			if (version == nil || version == "v1") && (group == nil || group == "") {
 				return true
@@ -135,8 +149,8 @@ func HoldsSecret(value any) bool {
 	return false
 }
 
-// Name returns the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or cfed-<name>-<hash>. If the name
-// has more than 253 characters, its middle is shortened, and the hash stays whole.
+// Name returns the name of a ControllerRevision: fed-<name>-<hash> or cfed-<name>-<hash>. If it would have more than 253
+// characters, <name> is shortened, and the hash stays whole.
 func Name(kind v1alpha1.WrapperKind, name, hash string) string {
 	prefix := "fed-"
 	if kind == v1alpha1.KindClusterFederated {

@@ -20,10 +20,10 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Rest is the name of the wave of the members that no wave selects.
+// Rest is the name of the wave that follows the waves of the spec. It has the members that no other wave selects.
 const Rest = "rest"
 
-// DefaultProgressDeadline is how long a member may take to become Healthy, when the strategy has no deadline.
+// DefaultProgressDeadline is the progress deadline of a strategy that gives none.
 const DefaultProgressDeadline = 600 * time.Second
 
 // FailureAction is what the manager does when more members of a wave fail than the wave allows.
@@ -31,40 +31,42 @@ type FailureAction string
 
 // The actions on failure.
 const (
-	// Pause starts no further update. Members that are updated stay so. The default.
+	// Pause updates no further member. Updated members keep the new revision. It is the default.
 	Pause FailureAction = "Pause"
-	// Rollback takes every member back to the last good revision. Where there is none it is Pause.
+	// Rollback takes every member back to the last good revision. If none exists, it does the same as Pause.
 	Rollback FailureAction = "Rollback"
 )
 
-// Strategy is how a change goes out. Without waves all members are in the wave Rest.
+// Strategy is spec.rollout as this package uses it. Without Waves all members are in the wave Rest.
 type Strategy struct {
 	Waves []Wave
-	// ProgressDeadline is how long a member may take to become Healthy; 0 stands for the default.
+	// ProgressDeadline is how long a member may take to become Healthy; 0 means DefaultProgressDeadline.
 	ProgressDeadline time.Duration
-	// MaxUnavailable is how many placed members may be not Healthy when another update starts: a number, or a percentage that is
-	// rounded up. It is at least 1. nil stands for no limit.
+	// MaxUnavailable limits how many placed members may be not Healthy: another update starts only while fewer members
+	// than this are not Healthy. It is a number, or a percentage that is rounded up; its value is at least 1. nil means
+	// no limit.
 	MaxUnavailable *intstr.IntOrString
-	// OnFailure is Pause when it is empty.
+	// OnFailure is the action on failure; "" means Pause.
 	OnFailure FailureAction
 }
 
 // Wave is one group of members.
 type Wave struct {
 	Name     string
-	Clusters *v1alpha1.ClusterSelection // nil selects every member that is left
-	// MaxConcurrent is how many members of the wave are updated at once: a number, or a percentage of the wave that is rounded up.
-	// It is at least 1. nil stands for all of them.
+	Clusters *v1alpha1.ClusterSelection // nil selects every member that no earlier wave selects
+	// MaxConcurrent is how many members of the wave are updated at the same time: a number, or a percentage of the wave
+	// that is rounded up; its value is at least 1. nil means all of them.
 	MaxConcurrent *intstr.IntOrString
 	// Soak is for how long all members of the wave have to be Healthy before the next wave begins.
 	Soak time.Duration
-	// Manual waves begin after an approval.
+	// Manual is true if the wave begins only after an Approval.
 	Manual bool
-	// MaxFailures is how many members of the wave may fail before the strategy's action on failure.
+	// MaxFailures is how many members of the wave may fail without a consequence. OnFailure applies when one more
+	// fails.
 	MaxFailures int
 }
 
-// StrategyOf is the strategy of a spec.
+// StrategyOf converts spec.rollout of a wrapper into a Strategy.
 func StrategyOf(spec *v1alpha1.Rollout) Strategy {
 	seconds := func(n *int32) time.Duration { return time.Duration(ptr.Deref(n, 0)) * time.Second }
 	s := Strategy{
@@ -82,13 +84,13 @@ func StrategyOf(spec *v1alpha1.Rollout) Strategy {
 	return s
 }
 
-// Plan is a compiled Strategy. A Plan is immutable.
+// Plan is a compiled Strategy, for use in many decisions. It is immutable.
 type Plan struct {
 	waves          []compiledWave
 	deadline       time.Duration
 	maxUnavailable *intstr.IntOrString
 	onFailure      FailureAction
-	// identity changes when the names or the selections of the waves change.
+	// identity is a digest of the names and the selections of the waves.
 	identity string
 }
 
@@ -97,7 +99,8 @@ type compiledWave struct {
 	selects selection.Selection
 }
 
-// Compile checks a strategy. The error joins one error for each wrong field, and each names its field.
+// Compile checks a Strategy and compiles it into a Plan. The error joins the errors of all invalid fields. Each of them
+// names its field.
 func Compile(s Strategy) (*Plan, error) {
 	p := &Plan{deadline: s.ProgressDeadline, maxUnavailable: s.MaxUnavailable, onFailure: s.OnFailure}
 	var errs []error
@@ -108,7 +111,7 @@ func Compile(s Strategy) (*Plan, error) {
 		p.deadline = DefaultProgressDeadline
 	}
 	if p.deadline < 0 {
-		fail("progressDeadlineSeconds", "%d is not a time that a member can become Healthy in: give at least 1", int(p.deadline.Seconds()))
+		fail("progressDeadlineSeconds", "%d is negative: give at least 1", int(p.deadline.Seconds()))
 	}
 	switch p.onFailure {
 	case "":
@@ -127,7 +130,7 @@ func Compile(s Strategy) (*Plan, error) {
 		case w.Name == "":
 			fail(field+".name", "a wave needs a name, because approvals and the status name it")
 		case before >= 0:
-			fail(field+".name", "%q is the name of waves[%d] already: approvals could not tell them apart", w.Name, before)
+			fail(field+".name", "%q is already the name of waves[%d]: choose another name, because approvals name a wave", w.Name, before)
 		}
 		if w.Name == Rest && w.Clusters != nil {
 			fail(field+".clusters", "%q is the wave of the members that no other wave selects: leave clusters out, or choose another name", Rest)
@@ -160,7 +163,7 @@ func Compile(s Strategy) (*Plan, error) {
 	return p, errors.Join(errs...)
 }
 
-// checkAmount checks a number or a percentage.
+// checkAmount returns an error unless the amount a is nil, a positive number, or a percentage from 1% to 100%.
 func checkAmount(a *intstr.IntOrString) error {
 	if a == nil {
 		return nil
@@ -178,7 +181,8 @@ func checkAmount(a *intstr.IntOrString) error {
 	return nil
 }
 
-// amountOf is a number or a percentage of all, rounded up, at least 1. nil is no limit. Compile has checked it.
+// amountOf returns the number for which the amount a stands, at least 1. A percentage is a share of all, rounded up.
+// For nil, which means no limit, the result is math.MaxInt32. Compile must have checked the amount.
 func amountOf(a *intstr.IntOrString, all int) int {
 	if a == nil {
 		return math.MaxInt32
@@ -190,10 +194,10 @@ func amountOf(a *intstr.IntOrString, all int) int {
 	return max(1, n)
 }
 
-// MayRollBack reports whether a failure may take members back to the last good revision.
+// MayRollBack reports whether members go back to the last good revision when the rollout fails.
 func (p *Plan) MayRollBack() bool { return p.onFailure == Rollback }
 
-// Waves are the waves in order, also Rest where the plan adds it.
+// Waves returns the waves in order. If no wave of the spec selects all remaining members, the last one is Rest.
 func (p *Plan) Waves() []Wave {
 	waves := make([]Wave, 0, len(p.waves))
 	for i := range p.waves {
@@ -202,16 +206,16 @@ func (p *Plan) Waves() []Wave {
 	return waves
 }
 
-// Concurrent is how many members of the wave are updated at once, when it has that many.
+// Concurrent returns how many members of the wave are updated at the same time, if the wave has this many members.
 func (w *Wave) Concurrent(members int) int { return amountOf(w.MaxConcurrent, members) }
 
-// Unavailable is how many of that many placed members may be not Healthy when another update starts. limited is false if the plan has no
+// Unavailable returns MaxUnavailable as a number, if this many members are placed. limited is false if the plan has no
 // limit.
 func (p *Plan) Unavailable(placed int) (count int, limited bool) {
 	return amountOf(p.maxUnavailable, placed), p.maxUnavailable != nil
 }
 
-// EmptyWaves are the names of the waves that select none of these members, except Rest.
+// EmptyWaves returns the names of the waves to which none of these members belongs. It leaves out Rest.
 func (p *Plan) EmptyWaves(members []Member) []string {
 	used := make([]bool, len(p.waves))
 	for i := range members {
@@ -226,18 +230,21 @@ func (p *Plan) EmptyWaves(members []Member) []string {
 	return empty
 }
 
-// WaveOf returns the wave that a member belongs to: its place in the order of the waves, and its name.
+// WaveOf returns the wave to which a member belongs: its index in the order of the waves, and its name.
 func (p *Plan) WaveOf(m selection.Member) (index int, name string) {
 	index = p.waveOf(m)
 	return index, p.waves[index].Name
 }
 
-// waveOf returns the index of the first wave that selects a member. One wave of every plan selects all that are left.
+// FirstWave returns the name of the first wave.
+func (p *Plan) FirstWave() string { return p.waves[0].Name }
+
+// waveOf returns the index of the first wave that selects a member. Each plan has a wave that selects every member.
 func (p *Plan) waveOf(m selection.Member) int {
 	return slices.IndexFunc(p.waves, func(w compiledWave) bool { return w.selects.Selects(m) })
 }
 
-// indexOf returns the index of a wave by its name, or -1.
+// indexOf returns the index of the wave with this name; -1 if the plan has no such wave.
 func (p *Plan) indexOf(name string) int {
 	return slices.IndexFunc(p.waves, func(w compiledWave) bool { return w.Name == name })
 }

@@ -24,7 +24,7 @@ func TestAMemberBelongsToTheFirstWaveThatSelectsIt(t *testing.T) {
 		"south": {2, Rest},
 	} {
 		if index, name := plan.WaveOf(selection.Member{Name: member}); index != want.index || name != want.name {
-			t.Errorf("%s is in wave %d, %s; want %d, %s", member, index, name, want.index, want.name)
+			t.Errorf("%s is in wave %d (%s), want wave %d (%s)", member, index, name, want.index, want.name)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestSettingsThatNeverActGetAWarning(t *testing.T) {
 		}
 		return w
 	}
-	const passed = " has no placed member at present, so it is passed: spec.placement or an earlier wave decides on the members that it selects"
+	const passed = " has no placed member now, so the rollout passes it at once: the members that it selects are not placed, or belong to an earlier wave"
 	for name, test := range map[string]struct {
 		strategy Strategy
 		placed   []selection.Member
@@ -37,10 +37,10 @@ func TestSettingsThatNeverActGetAWarning(t *testing.T) {
 		"nothing is placed":              {Strategy{Waves: []Wave{of("canary", 3, "moon"), of("last", 0)}}, nil, nil},
 		"no member is left for the rest": {Strategy{Waves: []Wave{of("all", 0, "east", "north", "south"), of(Rest, 0)}}, placed, nil},
 		"as many failures as members": {Strategy{Waves: []Wave{of("canary", 0, "east"), of("last", 2)}}, placed,
-			[]string{"spec.rollout.waves[1].maxFailures: 2 may fail, and wave last has no more placed members than that at present, so no failure in it stops the rollout"}},
+			[]string{"spec.rollout.waves[1].maxFailures: no failure in wave last stops the rollout, because the wave now has no more placed members (2) than may fail (2)"}},
 		"limits of all members": {Strategy{MaxUnavailable: all, Waves: []Wave{{Name: "all", MaxConcurrent: all}}}, placed, []string{
-			"spec.rollout.maxUnavailable: 100% limits nothing: all members may change at once",
-			"spec.rollout.waves[0].maxConcurrent: 100% limits nothing: all members of the wave may change at once"}},
+			"spec.rollout.maxUnavailable: 100% limits nothing: all members may change at the same time",
+			"spec.rollout.waves[0].maxConcurrent: 100% limits nothing: all members of the wave may change at the same time"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan, err := Compile(test.strategy)

@@ -13,27 +13,32 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNamed is how many CSVs or Subscriptions of other owners a message names.
+// maxNamed is how many CSVs, Subscriptions or members one message names.
 const maxNamed = 3
 
-// Decision says what the manager does with an InstallPlan. Without Approve and without a Reason there is nothing to do: OLM has
-// not finished the plan, or it is approved.
+// Decision is what the manager does with an InstallPlan. If Approve is false and Reason is "", the manager does nothing
+// now: for example, OLM has not finished the plan, or the plan is approved already.
 type Decision struct {
-	// Approve reports whether the manager approves the plan, once each CSV in Installed has succeeded. These are the installed
-	// versions of the wrapper's Subscriptions that the plan upgrades: OLM would replace one that does not run.
-	Approve   bool
+	// Approve is true if the manager approves the plan as soon as each CSV in Installed has succeeded.
+	Approve bool
+	// Installed are the CSVs of the wrapper's Subscriptions that the plan replaces. The manager has to check that they
+	// have succeeded, because OLM would replace them even while they do not run.
 	Installed []string
-	// State, Reason and Message tell why the manager does not approve the plan. A person has to act then.
-	State           v1alpha1.ClusterState
+	// State is the state for the member's line if a person has to act; "" if no person has to act.
+	State v1alpha1.ClusterState
+	// Reason is why the manager does not approve the plan, and Message explains it; both are "" if no person has to
+	// act.
 	Reason, Message string
 }
 
-// Decide reports whether the manager may approve an InstallPlan. subscriptions are all Subscriptions in the plan's namespace,
-// and targets has the target of each one that is an object of the wrapper and is named in its spec.upgrade.
+// Decide decides whether the manager approves an InstallPlan. subscriptions has all Subscriptions in the plan's
+// namespace. targets maps the names of the Subscriptions in the wrapper's spec.upgrade to their targetCSV.
 //
-// OLM puts the changes of all Subscriptions of a namespace into one plan, so one approval changes them all. The manager
-// approves it only if each CSV in it meets one of these: a wrapper wants the CSV, or one on the way to it; its Subscription
-// says Automatic, so its owner has agreed; or no Subscription names it, and a CSV that passes requires it.
+// OLM puts the changes of all Subscriptions of a namespace into one plan, so one approval changes all of them. The
+// manager approves the plan only if each of its CSVs meets one of these conditions:
+//   - The CSV is a wrapper's target, or on the way to it.
+//   - The CSV's Subscription has installPlanApproval: Automatic, so its owner has agreed.
+//   - No Subscription names the CSV, and a CSV that meets a condition requires it.
 func Decide(plan *operators.InstallPlan, subscriptions []operators.Subscription, targets map[string]string) Decision {
 	if plan.Spec.Approved || plan.Spec.Approval != operators.ApprovalManual || plan.Status.Phase != operators.InstallPlanPhaseRequiresApproval {
 		return Decision{}
@@ -51,7 +56,7 @@ func Decide(plan *operators.InstallPlan, subscriptions []operators.Subscription,
 		}
 	}
 	if !t.wanted {
-		return Decision{} // the wrapper has its targets, and the plan goes beyond them
+		return Decision{} // all Subscriptions of the wrapper are at their targets, so the plan is beyond them
 	}
 	others := slices.Concat(t.others, notRequired(bundles, t.agreed, t.unnamed))
 	switch {
@@ -60,33 +65,41 @@ func Decide(plan *operators.InstallPlan, subscriptions []operators.Subscription,
 		return bundled("InstallPlan %s also changes %s: approve it on the member if their owners agree, or use another namespace", plan.Name, messages.Few(others, maxNamed))
 	case len(t.ahead) > 0:
 		slices.Sort(t.ahead)
-		return bundled("InstallPlan %s also takes Subscription %s of this wrapper beyond its targetCSV: raise that targetCSV too, or give it a namespace of its own",
+		return bundled("InstallPlan %s also takes Subscription %s of this wrapper beyond its targetCSV: raise that targetCSV too, or put that Subscription into another namespace",
 			plan.Name, messages.Few(t.ahead, maxNamed))
 	}
 	slices.Sort(t.installed)
 	return Decision{Approve: true, Installed: slices.Compact(t.installed)}
 }
 
-// tally sorts the CSVs of a plan by what their owners say.
+// tally sorts the CSVs of a plan by whether the owner of the CSV's Subscription agrees to the change.
 type tally struct {
 	targets map[string]string
-	// wanted reports whether the wrapper wants one of the CSVs.
+	// wanted is true if the plan has a CSV that brings a Subscription of the wrapper towards its target.
 	wanted bool
-	// agreed are the CSVs that pass. others are those of owners who have not agreed, ahead the wrapper's Subscriptions that have
-	// their targets, unnamed the CSVs of no Subscription, and installed the CSVs that the plan replaces for the wrapper.
+	// agreed are CSVs whose owners agree.
+	// others are CSVs whose owners have not agreed, each with its Subscription, as text for a message.
+	// ahead are the wrapper's Subscriptions that are at their targets, and that the plan would take beyond them.
+	// unnamed are CSVs that no Subscription names.
+	// installed are the installed CSVs of the wrapper's Subscriptions that the plan replaces.
 	agreed, others, ahead, unnamed, installed []string
 }
 
-// count adds a CSV of one Subscription. If final is true, the decision is made.
+// count adds a CSV of one Subscription to the tally. If final is true, the returned Decision is that for the whole
+// plan.
 func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is Decision) {
 	if sub.Status.CurrentCSV != csv {
-		// OLM has found a later CSV for this Subscription, and has put it into a newer plan. Executed now, the old plan would install
-		// a CSV that no Subscription names, and OLM could then resolve nothing in the namespace. Or OLM is just writing the status.
+		// OLM has changed status.currentCSV, for one of two reasons. It may have found a later CSV and put it into a newer
+		// plan: the old plan would then install a CSV that no Subscription names, and OLM could resolve nothing in the
+		// namespace. Or it is just writing the status, and the next decision finds it complete.
 		return true, Decision{}
 	}
 	target, ours := t.targets[sub.Name]
 	if !ours {
 		target = targetOfOther(sub)
+	}
+	if ours && target == v1alpha1.TargetLatest {
+		return true, Decision{} // the manager has taken no version yet
 	}
 	problem := Decision{}
 	if target != "" {
@@ -111,10 +124,13 @@ func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is D
 	return false, Decision{}
 }
 
-// changedBy are the Subscriptions whose operator a CSV of a plan installs or upgrades. A Subscription's status names the newest CSV
-// that OLM has found for it, and OLM may have found another one since it made the plan. So its package counts too, and the CSV that
-// the new one replaces.
-func changedBy(csv string, is bundle, subscriptions []operators.Subscription) (subs []*operators.Subscription) {
+// changedBy returns the Subscriptions whose operator a CSV of a plan installs or upgrades. The status of a Subscription
+// alone does not tell that: OLM may have found a newer CSV since it made the plan. So changedBy also compares the
+// package, and the CSV that the plan's CSV replaces.
+func changedBy(csv string, is *bundle, subscriptions []operators.Subscription) (subs []*operators.Subscription) {
+	if is == nil {
+		is = &bundle{} // the plan has neither a step nor a bundle lookup for this CSV
+	}
 	for i := range subscriptions {
 		sub := &subscriptions[i]
 		if sub.Spec == nil {
@@ -127,16 +143,17 @@ func changedBy(csv string, is bundle, subscriptions []operators.Subscription) (s
 	return subs
 }
 
-// targetOfOther is the target of a Subscription that is not the wrapper's; "" if it has none. A client can copy the annotation to
-// another object, so it counts only where the marks name this very object.
+// targetOfOther returns the targetCSV of a Subscription of another wrapper; "" if it has none. Any client can copy the
+// annotation from another object, so targetOfOther reads it only if the marks name this very Subscription.
 func targetOfOther(sub *operators.Subscription) string {
 	if !marks.IsPushed(sub, marks.ObjectPath("subscriptions", operators.GroupName, sub.Namespace, sub.Name)) {
 		return ""
 	}
-	return sub.Annotations[v1alpha1.AnnotationTargetCSV]
+	return TargetOf(sub)
 }
 
-// step reports why a CSV is no step on the way from what is installed to the target; the zero value if it is one.
+// step returns the zero Decision if a CSV is on the way from the installed CSV to the target. If it is not, the
+// Decision has the reason.
 func step(sub *operators.Subscription, csv, target string) Decision {
 	if csv == target || sub.Status.InstalledCSV == target {
 		return Decision{}
@@ -150,7 +167,7 @@ func step(sub *operators.Subscription, csv, target string) Decision {
 	order, known := Order(csv, target)
 	switch {
 	case !known:
-		return stalled(v1alpha1.ReasonApprovalRequired, "Subscription %s: OLM offers %s, and its name does not tell whether that is before targetCSV %s; approve its InstallPlan "+
+		return stalled(v1alpha1.ReasonApprovalRequired, "Subscription %s: OLM offers %s, and the name does not show whether this version is before targetCSV %s; approve its InstallPlan "+
 			"on the member, or make it the target", sub.Name, csv, target)
 	case order > 0:
 		return stalled(v1alpha1.ReasonUpgradeSkipsTarget, "Subscription %s: OLM goes from %s to %s at once, beyond targetCSV %s; choose a target that the channel reaches%s",
@@ -159,7 +176,8 @@ func step(sub *operators.Subscription, csv, target string) Decision {
 	return Decision{}
 }
 
-// bundled is not Stalled, which fails a rollout at once: the other Subscription may get the same target soon, or OLM may be writing it.
+// bundled returns a decision with the state Degraded. Stalled would fail the rollout at once, but the cause may pass:
+// the other Subscription may get the same target soon, or OLM may be about to change its status.
 func bundled(format string, args ...any) Decision {
 	return Decision{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonInstallPlanBundlesOthers, Message: fmt.Sprintf(format, args...)}
 }
@@ -168,7 +186,8 @@ func stalled(reason, format string, args ...any) Decision {
 	return Decision{State: v1alpha1.StateStalled, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// beforeFirstInstall says how OLM comes to take a new target into account: it chooses no other CSV while a plan waits.
+// beforeFirstInstall returns the end of a message: how to make OLM use a new target before the first install. OLM
+// chooses no other CSV while a plan waits.
 func beforeFirstInstall(sub *operators.Subscription) string {
 	if sub.Status.InstalledCSV != "" {
 		return ""

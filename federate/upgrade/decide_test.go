@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
-// sub returns a Manual Subscription of which OLM has put the next version into the plan.
+// sub returns a Manual Subscription for which OLM has made an InstallPlan with the CSV next.
 func sub(name, installed, next string, change ...func(*operators.Subscription)) operators.Subscription {
 	s := operators.Subscription{ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:   &operators.SubscriptionSpec{InstallPlanApproval: operators.ApprovalManual, Package: name},
@@ -30,7 +30,7 @@ func sub(name, installed, next string, change ...func(*operators.Subscription)) 
 
 func automatic(s *operators.Subscription) { s.Spec.InstallPlanApproval = operators.ApprovalAutomatic }
 
-// wantedElsewhere marks a Subscription as the object of another wrapper with a target.
+// wantedElsewhere marks a Subscription as an object of another wrapper, whose spec.upgrade gives it this target.
 func wantedElsewhere(target string) func(*operators.Subscription) {
 	return func(s *operators.Subscription) {
 		s.Labels = map[string]string{v1alpha1.LabelUID: "uid-2"}
@@ -39,21 +39,21 @@ func wantedElsewhere(target string) func(*operators.Subscription) {
 	}
 }
 
-// planOf returns a plan that waits for approval.
+// planOf returns an InstallPlan for these CSVs that waits for approval.
 func planOf(csvs ...string) *operators.InstallPlan {
 	return &operators.InstallPlan{ObjectMeta: metav1.ObjectMeta{Name: "install-abcde"},
 		Spec:   operators.InstallPlanSpec{Approval: operators.ApprovalManual, ClusterServiceVersionNames: csvs},
 		Status: operators.InstallPlanStatus{Phase: operators.InstallPlanPhaseRequiresApproval}}
 }
 
-// planOfReplacing returns a plan that waits for approval, for a CSV that replaces another one.
+// planOfReplacing returns an InstallPlan that waits for approval, for a CSV that replaces another CSV.
 func planOfReplacing(csv, replaces string) *operators.InstallPlan {
 	plan := planOf(csv)
 	plan.Status.BundleLookups = []operators.BundleLookup{{Identifier: csv, Replaces: replaces}}
 	return plan
 }
 
-// step returns the step of a plan that creates a CSV, with the APIs that it owns and requires.
+// step returns the step of an InstallPlan that creates a CSV. The CSV owns and requires these kinds.
 func step(csv, owns, requires string) *operators.Step {
 	described := func(kind string) string {
 		if kind == "" {
@@ -76,29 +76,34 @@ func TestAPlanIsApprovedOnTheWayToTheTargetAndOnlyWithTheConsentOfAllItChanges(t
 		reason  string
 		words   []string
 	}{
-		"a first install of the target":              {plan: planOf("db.v1.2.0"), subs: subs{sub("db", "", "db.v1.2.0")}, approve: true},
-		"a first install before it":                  {plan: planOf("db.v1.0.0"), subs: subs{sub("db", "", "db.v1.0.0")}, approve: true},
-		"a step on the way":                          {plan: planOf("db.v1.1.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
-		"the last step":                              {plan: planOf("db.v1.2.0"), subs: subs{sub("db", "db.v1.1.0", "db.v1.2.0")}, approve: true},
-		"a step beyond what is there":                {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "db.v1.2.0", "db.v1.3.0")}},
-		"a step that skips the target":               {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "db.v1.1.0", "db.v1.3.0")}, reason: v1alpha1.ReasonUpgradeSkipsTarget, words: []string{"db.v1.1.0", "db.v1.3.0", "db.v1.2.0"}},
-		"a first install that skips it":              {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "", "db.v1.3.0")}, reason: v1alpha1.ReasonUpgradeSkipsTarget, words: []string{"no version"}},
-		"a later version is installed":               {plan: planOf("db.v1.4.0"), subs: subs{sub("db", "db.v1.3.0", "db.v1.4.0")}, reason: v1alpha1.ReasonAheadOfTarget, words: []string{"db.v1.3.0", "raise targetCSV"}},
-		"a name without a version":                   {plan: planOf("db-nightly"), subs: subs{sub("db", "db.v1.0.0", "db-nightly")}, reason: v1alpha1.ReasonApprovalRequired, words: []string{"db-nightly"}},
-		"a target without a version":                 {plan: planOf("db-nightly"), subs: subs{sub("db", "db.v1.0.0", "db-nightly")}, targets: map[string]string{"db": "db-nightly"}, approve: true},
-		"a plan of other Subscriptions":              {plan: planOf("cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.0.0"), sub("cache", "", "cache.v2.0.0")}},
-		"another owner's Manual one":                 {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"install-abcde", "cache.v2.0.0 of Subscription cache"}},
-		"another owner's Automatic one":              {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", automatic)}, approve: true},
-		"one that another wrapper wants":             {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v2.0.0"))}, approve: true},
-		"one that another wrapper does not want yet": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v1.0.0"))}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
-		"another object of the wrapper that is at its target": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v1.0.0"},
+		"a first install of the target":                           {plan: planOf("db.v1.2.0"), subs: subs{sub("db", "", "db.v1.2.0")}, approve: true},
+		"a first install of a version before the target":          {plan: planOf("db.v1.0.0"), subs: subs{sub("db", "", "db.v1.0.0")}, approve: true},
+		"an upgrade to a version before the target":               {plan: planOf("db.v1.1.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		"the upgrade to the target":                               {plan: planOf("db.v1.2.0"), subs: subs{sub("db", "db.v1.1.0", "db.v1.2.0")}, approve: true},
+		"an upgrade from the target to a later version":           {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "db.v1.2.0", "db.v1.3.0")}},
+		"an upgrade that skips the target":                        {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "db.v1.1.0", "db.v1.3.0")}, reason: v1alpha1.ReasonUpgradeSkipsTarget, words: []string{"db.v1.1.0", "db.v1.3.0", "db.v1.2.0"}},
+		"a first install of a version after the target":           {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "", "db.v1.3.0")}, reason: v1alpha1.ReasonUpgradeSkipsTarget, words: []string{"no version"}},
+		"a later version is installed":                            {plan: planOf("db.v1.4.0"), subs: subs{sub("db", "db.v1.3.0", "db.v1.4.0")}, reason: v1alpha1.ReasonAheadOfTarget, words: []string{"db.v1.3.0", "raise targetCSV"}},
+		"a name without a version":                                {plan: planOf("db-nightly"), subs: subs{sub("db", "db.v1.0.0", "db-nightly")}, reason: v1alpha1.ReasonApprovalRequired, words: []string{"db-nightly"}},
+		"a target without a version":                              {plan: planOf("db-nightly"), subs: subs{sub("db", "db.v1.0.0", "db-nightly")}, targets: map[string]string{"db": "db-nightly"}, approve: true},
+		"a plan of other Subscriptions":                           {plan: planOf("cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.0.0"), sub("cache", "", "cache.v2.0.0")}},
+		"another owner's Manual Subscription":                     {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"install-abcde", "cache.v2.0.0 of Subscription cache"}},
+		"another owner's Automatic Subscription":                  {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", automatic)}, approve: true},
+		"an upgrade that another wrapper's target allows":         {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v2.0.0"))}, approve: true},
+		"an upgrade that another wrapper's target does not allow": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v1.0.0"))}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
+		"another Subscription of the wrapper that is at its target": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v1.0.0"},
 			subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription cache of this wrapper", "raise that targetCSV too"}},
 		"a copy of another wrapper's Subscription": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"),
 			sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v2.0.0"), func(s *operators.Subscription) { s.Name = "copy" })},
 			reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription copy"}},
-		"two Subscriptions to one package, one of which has not agreed": {plan: planOf("db.v1.1.0"), subs: subs{sub("other", "db.v1.0.0", "db.v1.1.0"), sub("db", "db.v1.0.0", "db.v1.1.0")},
+		"two Subscriptions to one package, of which another owner's is Manual": {plan: planOf("db.v1.1.0"), subs: subs{sub("other", "db.v1.0.0", "db.v1.1.0"), sub("db", "db.v1.0.0", "db.v1.1.0")},
 			reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription other"}},
 		"a Subscription that OLM has not written yet": {plan: planOfReplacing("db.v1.1.0", "db.v1.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.0.0")}},
+		"nothing before a version is taken":           {plan: planOf("db.v1.1.0"), targets: map[string]string{"db": v1alpha1.TargetLatest}, subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0")}},
+		"another object of the wrapper without a version yet": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": v1alpha1.TargetLatest},
+			subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}},
+		"one for which another wrapper has no version yet": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"),
+			sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere(v1alpha1.TargetLatest))}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
 		"an unnamed CSV": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,11 +112,11 @@ func TestAPlanIsApprovedOnTheWayToTheTargetAndOnlyWithTheConsentOfAllItChanges(t
 			}
 			is := upgrade.Decide(c.plan, c.subs, c.targets)
 			if is.Approve != c.approve || is.Reason != c.reason {
-				t.Fatalf("approve %v, reason %q (%s), not %v and %q", is.Approve, is.Reason, is.Message, c.approve, c.reason)
+				t.Fatalf("approve is %v with reason %q (%s), want %v and %q", is.Approve, is.Reason, is.Message, c.approve, c.reason)
 			}
 			want := map[string]v1alpha1.ClusterState{"": "", v1alpha1.ReasonInstallPlanBundlesOthers: v1alpha1.StateDegraded}
 			if state, known := want[c.reason]; known && is.State != state || !known && is.State != v1alpha1.StateStalled {
-				t.Errorf("it is %s", is.State)
+				t.Errorf("the state is %s", is.State)
 			}
 			for _, w := range c.words {
 				if !strings.Contains(is.Message, w) {
@@ -127,18 +132,18 @@ func TestADependencyIsApprovedOnlyIfACSVThatPassesRequiresIt(t *testing.T) {
 	plan := planOf("db.v1.0.0", "cache.v2.0.0", "disk.v3.0.0")
 	plan.Status.Plan = []*operators.Step{step("db.v1.0.0", "Db", "Cache"), step("cache.v2.0.0", "Cache", "Disk"), step("disk.v3.0.0", "Disk", "")}
 	if is := upgrade.Decide(plan, subs, targets); !is.Approve {
-		t.Errorf("what a dependency requires is required, too: %s", is.Message)
+		t.Errorf("a CSV that a dependency requires must count as required: %s", is.Message)
 	}
 
 	plan.Status.Plan[1] = step("cache.v2.0.0", "Cache", "")
 	is := upgrade.Decide(plan, subs, targets)
 	if is.Reason != v1alpha1.ReasonInstallPlanBundlesOthers || !strings.Contains(is.Message, "disk.v3.0.0") || strings.Contains(is.Message, "cache.v2.0.0") {
-		t.Errorf("no CSV requires disk.v3.0.0 any more: %s: %s", is.Reason, is.Message)
+		t.Errorf("the plan must be refused, because no CSV requires disk.v3.0.0: %s: %s", is.Reason, is.Message)
 	}
 
 	plan.Status.Plan[0].Resource.Manifest = "no JSON"
 	if is := upgrade.Decide(plan, subs, targets); !strings.Contains(is.Message, "cache.v2.0.0") {
-		t.Errorf("a CSV that cannot be read requires nothing: %s", is.Message)
+		t.Errorf("the plan must be refused, because a CSV that cannot be read requires nothing: %s", is.Message)
 	}
 }
 
@@ -150,12 +155,13 @@ func TestADependencyByPackageIsReadFromTheBundleLookups(t *testing.T) {
 		{Identifier: "cache.v2.0.0", Properties: `{"properties": [{"type": "olm.package", "value": {"packageName": "cache", "version": "2.0.0"}}]}`},
 	}
 	if is := upgrade.Decide(plan, subs, targets); !is.Approve {
-		t.Errorf("not approved: %s", is.Message)
+		t.Errorf("the plan must be approved: %s", is.Message)
 	}
 }
 
-// OLM may have found a later CSV for another owner's Subscription since it made the plan. The earlier one is no dependency, and a plan
-// with it is outdated, also if its owner agrees: OLM resolves nothing in a namespace with a CSV that no Subscription names.
+// OLM may find a later CSV for another owner's Subscription after it made the plan. The plan's earlier CSV then must
+// not count as a dependency. The plan is outdated, even if the owner agrees: it would install a CSV that no
+// Subscription names, and OLM could resolve nothing in the namespace.
 func TestAnotherOwnersOperatorIsNotTakenForADependency(t *testing.T) {
 	subs, targets := []operators.Subscription{sub("db", "", "db.v1.0.0"), sub("cache", "cache.v1.0.0", "cache.v3.0.0")}, map[string]string{"db": "db.v1.0.0"}
 	for name, properties := range map[string]string{"by its package": `{"type": "olm.package", "value": {"packageName": "cache"}}`, "by what it replaces": ""} {
@@ -170,7 +176,7 @@ func TestAnotherOwnersOperatorIsNotTakenForADependency(t *testing.T) {
 		}
 		newer := planOf("db.v1.0.0", "cache.v3.0.0")
 		if is := upgrade.Decide(newer, subs, targets); is.Approve || !strings.Contains(is.Message, "Subscription cache") {
-			t.Errorf("%s, the newer plan: %+v", name, is)
+			t.Errorf("%s: the decision on the newer plan is %+v", name, is)
 		}
 	}
 }
@@ -184,11 +190,11 @@ func TestAnOutdatedPlanIsNotApprovedAlsoWhereAllOwnersAgree(t *testing.T) {
 		t.Errorf("%+v", is)
 	}
 	if is := upgrade.Decide(planOf("db.v1.1.0", "cache.v3.0.0"), subs, targets); !is.Approve {
-		t.Errorf("the newest plan: %+v", is)
+		t.Errorf("the decision on the newest plan is %+v", is)
 	}
 	done := []operators.Subscription{sub("db", "db.v1.1.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v3.0.0", automatic)}
 	if is := upgrade.Decide(planOf("db.v1.1.0", "cache.v3.0.0"), done, map[string]string{"db": "db.v1.2.0"}); is.Approve {
-		t.Error("a plan is approved for a CSV that is installed already")
+		t.Error("a plan for a CSV that is installed already must not be approved")
 	}
 }
 

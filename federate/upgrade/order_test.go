@@ -27,8 +27,8 @@ func TestOrder(t *testing.T) {
 		"build metadata does not count":              {a: "postgres.v1.0.0+2", b: "postgres.v1.0.0+1", want: 0},
 		"two rebuilds of one version":                {a: "logging.v5.8.1-0.166.p", b: "logging.v5.8.1-0.167.p", want: -1},
 		"a rebuild and a later version":              {a: "logging.v5.8.1-0.166.p", b: "logging.v5.8.2", want: -1},
-		"a rebuild is no prerelease of what it was":  {a: "logging.v5.8.1-0.166.p", b: "logging.v5.8.1", unknown: true},
-		"what was rebuilt is not later than it":      {a: "logging.v5.8.1", b: "logging.v5.8.1-0.166.p", unknown: true},
+		"a rebuild is not earlier than its original": {a: "logging.v5.8.1-0.166.p", b: "logging.v5.8.1", unknown: true},
+		"the original is not later than its rebuild": {a: "logging.v5.8.1", b: "logging.v5.8.1-0.166.p", unknown: true},
 		"the packages differ":                        {a: "postgres.v1.0.0", b: "mysql.v1.0.0", unknown: true},
 		"one package begins with the other":          {a: "postgres.v1.0.0", b: "postgres-ha.v1.0.0", unknown: true},
 		"the first has no version":                   {a: "postgres", b: "postgres.v1.0.0", unknown: true},
@@ -61,7 +61,7 @@ func FuzzOrder(f *testing.F) {
 			return
 		}
 		if same, known := upgrade.Order(a, a); same != 0 || !known {
-			t.Fatalf("%q compared with itself is %d, %t", a, same, known)
+			t.Fatalf("Order of %q with itself is %d, %t", a, same, known)
 		}
 		bc, known := upgrade.Order(b, c)
 		ac, both := upgrade.Order(a, c)

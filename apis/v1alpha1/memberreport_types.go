@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MemberReport is evidence from members about an object of a wrapper that is not healthy there. Members that show the same
+// share one report. The manager writes it into the namespace of the Federated, or into fairlead-system for a
+// ClusterFederated, and deletes it when no member shows the same any more. A report about a member that the manager cannot
+// reach stays, so it outlives the pods and the connection.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=mreport
+// +kubebuilder:printcolumn:name="Wrapper",type=string,JSONPath=`.spec.wrapper.name`
+// +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.status.object.kind`
+// +kubebuilder:printcolumn:name="Object",type=string,JSONPath=`.status.object.name`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name="Clusters",type=integer,JSONPath=`.status.clusterCount`
+// +kubebuilder:printcolumn:name="Sample",type=string,JSONPath=`.status.cluster`
+// +kubebuilder:printcolumn:name="Observed",type=date,JSONPath=`.status.observedTime`
+type MemberReport struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what the report is about.
+	// +required
+	Spec MemberReportSpec `json:"spec,omitzero"`
+
+	// status is the evidence.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Status MemberReportStatus `json:"status,omitzero"` //nolint:kubeapilinter // omitzero leaves an empty status out
+}
+
+// MemberReportList is a list of MemberReport.
+//
+// +kubebuilder:object:root=true
+type MemberReportList struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+
+	// items are the MemberReports.
+	// +required
+	Items []MemberReport `json:"items"`
+}
+
+// MemberReportSpec is what the report is about.
+//
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a MemberReport cannot be changed"
+type MemberReportSpec struct {
+	// wrapper identifies the wrapper.
+	// +required
+	Wrapper WrapperReference `json:"wrapper,omitzero"`
+}
+
+// MemberReportStatus is the evidence.
+type MemberReportStatus struct {
+	// object is the object of the wrapper that is not healthy.
+	// +optional
+	Object ReportedObject `json:"object,omitzero"` //nolint:kubeapilinter // omitzero leaves an empty object out, and a status field is optional
+
+	// reason is why the object is not healthy, in CamelCase, for programs.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
+	// message explains to a person why the object is not healthy, on the member in cluster.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// cluster is the name of the member from which events and containers are.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Cluster string `json:"cluster,omitempty"`
+
+	// clusters are the names of the members that show the same reason for the same object, the first 100 by name. The member in
+	// the field cluster may not be among them any more: then the evidence is of a member that has become healthy since.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Clusters []string `json:"clusters,omitempty"`
+
+	// clusterCount is the number of all members that show the same.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	ClusterCount int32 `json:"clusterCount,omitempty"`
+
+	// observedTime is when the manager received this evidence, by the host's clock.
+	// +optional
+	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
+
+	Evidence `json:",inline"` //nolint:kubeapilinter // the object has other properties, so it needs no minimum of its own
+}
+
+// ReportedObject is an object of a wrapper.
+type ReportedObject struct {
+	// group is the API group of the object. It is absent for the core group.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+
+	// kind is the object's kind, for example Deployment.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind,omitempty"`
+
+	// name is the object's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// elsewhere are the reasons that no member's line and no cause without members has.
+var elsewhere = []string{
+	// the wrapper is well
+	v1alpha1.ReasonPlaced, v1alpha1.ReasonAllUpdated, v1alpha1.ReasonAllHealthy, v1alpha1.ReasonAPIServed,
+	// events, and status.upgrade
+	v1alpha1.ReasonRolloutBegan, v1alpha1.ReasonWaveBegan, v1alpha1.ReasonRolloutComplete, v1alpha1.ReasonRolloutPaused, v1alpha1.ReasonRolloutRollsBack,
+	v1alpha1.ReasonRolloutRolledBack, v1alpha1.ReasonVersionTaken, v1alpha1.ReasonVersionsDiffer, v1alpha1.ReasonApprovalOutdated, v1alpha1.ReasonKept,
+	v1alpha1.ReasonRevisionUnreadable,
+	// the kinds of network errors on a MemberCluster; lines have ReasonUnreachable for all of them
+	v1alpha1.ReasonNameNotResolved, v1alpha1.ReasonConnectionRefused, v1alpha1.ReasonTLSError, v1alpha1.ReasonTimeout,
+	// a MemberCluster that the manager reaches
+	v1alpha1.ReasonAnswers, v1alpha1.ReasonCollecting, v1alpha1.ReasonReady, v1alpha1.ReasonNoHeartbeat, v1alpha1.ReasonCollectorStarting,
+	v1alpha1.ReasonCollectorCrashed, v1alpha1.ReasonDeploymentMissing, v1alpha1.ReasonImageNotPulled, v1alpha1.ReasonPodRefused,
+	v1alpha1.ReasonPodUnschedulable, v1alpha1.ReasonCRDsOutdated, v1alpha1.ReasonCollectorOutdated,
+}
+
+func TestEveryReasonOfALineHasANextStep(t *testing.T) {
+	never := map[string]bool{}
+	for _, reason := range elsewhere {
+		never[reason] = true
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "../../apis/v1alpha1/conditions.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			return true
+		}
+		reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found++
+		if _, ok := steps[reason]; ok == never[reason] {
+			t.Errorf("%s is in exactly one of the table of next steps and the list of reasons that lines do not have: it is not so", reason)
+		}
+		return true
+	})
+	if found < 40 {
+		t.Errorf("found only %d reasons in conditions.go", found)
+	}
+}
+
+// The anchors are those that GitHub makes of the headings.
+func TestTheDocumentationHasEachReasonInTheSectionThatTheStepNames(t *testing.T) {
+	page, err := os.ReadFile("../../" + documentation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, section := range strings.Split(string(page), "\n## ")[1:] {
+		heading, rows, _ := strings.Cut(section, "\n")
+		anchor := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading), "")
+		sections[strings.ReplaceAll(anchor, " ", "-")] = rows
+	}
+	for reason, s := range steps {
+		if s.section == "" {
+			continue
+		}
+		first := regexp.MustCompile("(?m)^\\| [^|]*`" + reason + "`[^|]*\\|")
+		if !first.MatchString(sections[s.section]) {
+			t.Errorf("%s: section %s of %s has no row for it", reason, s.section, documentation)
+		}
+	}
+}
+
+func TestEachStepIsOneSentenceWithTheNameOfTheWrapper(t *testing.T) {
+	for reason := range steps {
+		next, _ := stepOf(reason, "cfed/fast")
+		if next == "" || strings.Contains(next, placeholder) || strings.HasSuffix(next, ".") || strings.Contains(next, ". ") || len(next) > 160 {
+			t.Errorf("%s: %q", reason, next)
+		}
+	}
+	if next, where := stepOf("SomethingNew", "web -n shop"); next != "" || where != "" {
+		t.Errorf("a reason that is not known has the step %q, %q", next, where)
+	}
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// urgency is the first criterion of the order: a smaller number comes first.
+type urgency int
+
+const (
+	urgencyPerson    urgency = iota // a person has to act
+	urgencyUnreached                // the manager does not reach the member
+	urgencyWorking                  // the manager, or a controller of the member, works on it
+	urgencyWaiting                  // something else has to happen first
+)
+
+func (c *Cause) urgency() urgency {
+	if c.Reason == v1alpha1.ReasonApprovalRequired {
+		return urgencyPerson // the state is Progressing or Waiting, but only a person approves the InstallPlan
+	}
+	switch c.State {
+	case v1alpha1.StateStalled, v1alpha1.StateHeld, v1alpha1.StateDegraded:
+		return urgencyPerson
+	case v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
+		return urgencyUnreached
+	case v1alpha1.StateWaiting:
+		return urgencyWaiting
+	}
+	return urgencyWorking
+}
+
+func isUnreached(state v1alpha1.ClusterState) bool {
+	return state == v1alpha1.StateUnreachable || state == v1alpha1.StateUnknown
+}
+
+// tooFew are the reasons that kstatus, the Deployment controller or the collector give while a workload has too few ready pods.
+var tooFew = []string{podNotReady, progressDeadlineExceeded, lessReplicas, lessUpdated, lessAvailable, lessReady, inProgress}
+
+// IsConsequence reports whether a reason says only that a workload has too few ready pods, or that the scheduler places none. The cause
+// may then be the state of another object: a claim is not bound, or a Secret is missing.
+func IsConsequence(reason string) bool {
+	return reason == unschedulable || slices.Contains(tooFew, reason)
+}
+
+// consequences has, for a reason, the reasons that it is known to cause. The relation has no cycles.
+var consequences = map[string][]string{
+	transientFailure:                   {catalogSourcesUnhealthy, resolutionFailed, bundleUnpackFailed, v1alpha1.ReasonTargetNotInCatalog, v1alpha1.ReasonAPINotServed},
+	catalogSourcesUnhealthy:            {resolutionFailed, bundleUnpackFailed, v1alpha1.ReasonTargetNotInCatalog, v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonNoOperatorGroup:     {v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonOperatorGroupExists: {v1alpha1.ReasonAPINotServed},
+	resolutionFailed:                   {v1alpha1.ReasonAPINotServed},
+	bundleUnpackFailed:                 {resolutionFailed, v1alpha1.ReasonAPINotServed},
+	installPlanFailed:                  {v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonAPINotServed:        {v1alpha1.ReasonInvalid, v1alpha1.ReasonRefused},
+
+	v1alpha1.ReasonNoDefaultClass: unscheduledBy(v1alpha1.ReasonClaimPending),
+	v1alpha1.ReasonClassNotFound:  unscheduledBy(v1alpha1.ReasonClaimPending),
+	provisioningFailed:            unscheduledBy(v1alpha1.ReasonClaimPending),
+	v1alpha1.ReasonClaimLost:      unscheduledBy(),
+	v1alpha1.ReasonClaimPending:   unscheduledBy(),
+
+	failedCreate:               tooFew,
+	unschedulable:              tooFew,
+	imagePullBackOff:           tooFew,
+	createContainerConfigError: tooFew,
+	crashLoopBackOff:           tooFew,
+	oomKilled:                  append([]string{crashLoopBackOff, backoffLimitExceeded}, tooFew...),
+}
+
+// unscheduledBy returns what a claim without a volume causes: pods that the scheduler does not place, and so too few pods.
+func unscheduledBy(others ...string) []string {
+	return append(append(others, unschedulable), tooFew...)
+}
+
+// sort orders the causes. Equal causes do not exist, so the order is total.
+func sort(causes []Cause) {
+	reasons := make([]string, 0, len(causes))
+	for i := range causes {
+		reasons = append(reasons, causes[i].Reason)
+	}
+	depths := Depths(reasons)
+	slices.SortFunc(causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(min(len(a.Members), 1), min(len(b.Members), 1)),
+			cmp.Compare(depths[a.Reason], depths[b.Reason]), cmp.Compare(len(b.Members), len(a.Members)),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.State, b.State), cmp.Compare(a.text, b.text))
+	})
+}
+
+// Depths returns a number for each of the reasons. A reason that another of these reasons is known to cause has a greater number
+// than that one; a reason that none of them causes has 0.
+func Depths(reasons []string) map[string]int {
+	depths := make(map[string]int, len(reasons))
+	for _, reason := range reasons {
+		depths[reason] = 0
+	}
+	// A path through the relation has at most as many steps as there are reasons.
+	for range len(depths) {
+		for reason := range depths {
+			for _, next := range consequences[reason] {
+				if depth, ok := depths[next]; ok {
+					depths[next] = max(depth, depths[reason]+1)
+				}
+			}
+		}
+	}
+	return depths
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evidence
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// The limits of evidence. The schema of a Delivery has the first three, too.
+const (
+	// MaxObjects is how many objects of a Delivery may have evidence.
+	MaxObjects = 16
+	// MaxEvents is how many events of one object are kept.
+	MaxEvents = 20
+	// MaxContainers is how many containers of one object are kept.
+	MaxContainers = 8
+	// MaxLogs bounds all logs of an object, in bytes.
+	MaxLogs = 8 << 10
+	// MaxDelivery bounds the evidence of all objects of a Delivery, in bytes.
+	MaxDelivery = 32 << 10
+)
+
+const (
+	// maxLog bounds one log, in bytes.
+	maxLog = 4 << 10
+	// maxObject bounds the evidence of an object, in bytes of JSON.
+	maxObject = 16 << 10
+	// shortLog is the length in bytes from which on a log is dropped and not cut.
+	shortLog = 256
+)
+
+// Of makes the evidence about an object from the events about it and about what it owns, and from its containers that do not run or are
+// not ready. The result is empty if there is neither.
+func Of(events []Event, containers []Container) v1alpha1.Evidence {
+	e := v1alpha1.Evidence{Events: fold(events), Containers: observed(containers)}
+	shrink(&e, maxObject)
+	return e
+}
+
+// IsEmpty reports whether there is no evidence.
+func IsEmpty(e *v1alpha1.Evidence) bool {
+	return e == nil || len(e.Events) == 0 && len(e.Containers) == 0
+}
+
+// Bound returns the evidence of the first 16 objects that have some, cut to 32 KiB. If it has to cut, each object may have its part of
+// what the objects before it have left. It does not change the argument. Each object's evidence is a result of Of, or was once.
+func Bound(objects []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
+	var all []v1alpha1.ObjectEvidence
+	total := 0
+	for i := range objects {
+		if len(all) < MaxObjects && !IsEmpty(&objects[i].Evidence) {
+			all = append(all, objects[i])
+			total += sizeOf(&objects[i]) + 1
+		}
+	}
+	if total <= MaxDelivery {
+		return all
+	}
+	var kept []v1alpha1.ObjectEvidence
+	left := MaxDelivery
+	for i := range all {
+		o := &all[i]
+		names := sizeOf(&v1alpha1.ObjectEvidence{Group: o.Group, Kind: o.Kind, Name: o.Name}) + 1
+		shrink(&o.Evidence, left/(len(all)-i)-names)
+		if !IsEmpty(&o.Evidence) {
+			kept = append(kept, *o)
+			left -= sizeOf(o) + 1
+		}
+	}
+	return kept
+}
+
+// shrink cuts evidence to limit bytes of JSON. While logs take more than half of the limit, or only one event is left, it cuts the longest log. It drops the
+// oldest events before the logs, and the containers last. It does not change the lists that e has.
+func shrink(e *v1alpha1.Evidence, limit int) {
+	size, logs := len(`{"events":[],"containers":[]}`), 0
+	for i := range e.Events {
+		size += sizeOf(&e.Events[i]) + 1
+	}
+	for i := range e.Containers {
+		size += sizeOf(&e.Containers[i]) + 1
+		logs += sizeOf(e.Containers[i].Log) + sizeOf(e.Containers[i].PreviousLog)
+	}
+	if size <= limit {
+		return
+	}
+	e.Containers = slices.Clone(e.Containers)
+	for size > limit {
+		c, log := longestLog(e.Containers)
+		switch {
+		case log != nil && (2*logs > limit || len(e.Events) < 2):
+			before, text := sizeOf(c), sizeOf(*log)
+			if len(*log) < shortLog {
+				*log = ""
+			} else {
+				*log = tail(*log, len(*log)/2)
+			}
+			size += sizeOf(c) - before
+			logs += sizeOf(*log) - text
+		case len(e.Events) > 0:
+			size -= sizeOf(&e.Events[0]) + 1
+			e.Events = e.Events[1:]
+		case len(e.Containers) > 0:
+			last := len(e.Containers) - 1
+			size -= sizeOf(&e.Containers[last]) + 1
+			e.Containers = e.Containers[:last]
+		default:
+			return
+		}
+	}
+}
+
+// longestLog returns the longest log of the containers, and its container; nil if there is no log.
+func longestLog(containers []v1alpha1.ObservedContainer) (container *v1alpha1.ObservedContainer, log *string) {
+	for i := range containers {
+		for _, text := range []*string{&containers[i].Log, &containers[i].PreviousLog} {
+			if *text != "" && (log == nil || len(*text) > len(*log)) {
+				container, log = &containers[i], text
+			}
+		}
+	}
+	return container, log
+}
+
+// sizeOf returns the number of bytes of a value as JSON.
+func sizeOf(v any) int {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return MaxDelivery // evidence has no value that JSON cannot express, so this is too much on purpose
+	}
+	return len(text)
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// PodObject is the part of a Pod that tells why it does not run, in the form of the Kubernetes API. It is not corev1.Pod, because
+// that has quantities: a quantity such as 1e-2000000000 takes minutes to decode, and a member is not trusted.
+type PodObject struct {
+	Metadata struct {
+		Namespace         string                  `json:"namespace"`
+		Name              string                  `json:"name"`
+		UID               types.UID               `json:"uid"`
+		CreationTimestamp metav1.Time             `json:"creationTimestamp"`
+		DeletionTimestamp *metav1.Time            `json:"deletionTimestamp"`
+		OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
+	} `json:"metadata"`
+	Spec struct {
+		RestartPolicy  corev1.RestartPolicy `json:"restartPolicy"`
+		InitContainers []podContainer       `json:"initContainers"`
+		Containers     []podContainer       `json:"containers"`
+	} `json:"spec"`
+	Status struct {
+		Phase                 corev1.PodPhase   `json:"phase"`
+		Reason                string            `json:"reason"`
+		Message               string            `json:"message"`
+		Conditions            []PodCondition    `json:"conditions"`
+		InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
+		ContainerStatuses     []containerStatus `json:"containerStatuses"`
+	} `json:"status"`
+}
+
+type podContainer struct {
+	Name          string                         `json:"name"`
+	RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
+	Resources     struct {
+		Limits struct {
+			Memory any `json:"memory"`
+		} `json:"limits"`
+	} `json:"resources"`
+}
+
+// PodCondition is a condition of a pod.
+type PodCondition struct {
+	Type    corev1.PodConditionType `json:"type"`
+	Status  corev1.ConditionStatus  `json:"status"`
+	Reason  string                  `json:"reason"`
+	Message string                  `json:"message"`
+}
+
+type containerStatus struct {
+	Name                 string                `json:"name"`
+	Image                string                `json:"image"`
+	Ready                bool                  `json:"ready"`
+	RestartCount         int32                 `json:"restartCount"`
+	State                corev1.ContainerState `json:"state"`
+	LastTerminationState corev1.ContainerState `json:"lastState"`
+}
+
+// maxContainers is how many containers of a pod count. It bounds the work: a member is not trusted.
+const maxContainers = 64
+
+// bound drops the containers of a pod after the first maxContainers.
+func (p *PodObject) bound() {
+	p.Spec.InitContainers, p.Spec.Containers = atMost(p.Spec.InitContainers), atMost(p.Spec.Containers)
+	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = atMost(p.Status.InitContainerStatuses), atMost(p.Status.ContainerStatuses)
+	p.Status.Conditions = atMost(p.Status.Conditions)
+}
+
+func atMost[T any](list []T) []T { return list[:min(len(list), maxContainers)] }
+
+// Owner returns the uid of the controller that owns the pod; "" if there is none.
+func (p *PodObject) Owner() types.UID {
+	for _, o := range p.Metadata.OwnerReferences {
+		if o.Controller != nil && *o.Controller {
+			return o.UID
+		}
+	}
+	return ""
+}
+
+// condition returns the pod's condition of this type; its status is "" if the pod has none.
+func (p *PodObject) condition(kind corev1.PodConditionType) PodCondition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return PodCondition{}
+}
+
+// RunsOn reports whether a container is to run as long as its pod, so that an end with exit code 0 is an error, too.
+func (p *PodObject) RunsOn(container string) bool {
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; c.Name == container {
+			return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}
+	}
+	return p.Spec.RestartPolicy == "" || p.Spec.RestartPolicy == corev1.RestartPolicyAlways
+}
+
+// isInit reports whether a container is an init container that has to end before the others start.
+func (p *PodObject) isInit(container string) bool {
+	return slices.ContainsFunc(p.Spec.InitContainers, func(c podContainer) bool { return c.Name == container }) && !p.RunsOn(container)
+}
+
+// memoryLimit returns the memory limit of a container as its author wrote it; "" if it has none.
+func (p *PodObject) memoryLimit(container string) string {
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if limit, ok := c.Resources.Limits.Memory.(string); ok && c.Name == container {
+			return Clean(limit, 32)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Trouble is the first cause for which pods of a workload do not become ready. Its texts come from the member, and are neither
+// bounded nor cleaned nor redacted: Tell does that.
+type Trouble struct {
+	// Namespace, Pod and UID identify the pod in which the cause shows, of all pods with this cause the newest. They are "" if the
+	// controller of the workload cannot create pods.
+	Namespace, Pod string
+	UID            types.UID
+	// Container is the name of the failing container; "" if the cause concerns the whole pod.
+	Container string
+	// Log says which log of Container ends with the cause.
+	Log Log
+	// Event is the kind of Warning event that completes the cause.
+	Event Event
+
+	rank int
+	// failing is true if the cause does not mend itself, as far as one look can tell.
+	failing bool
+	reason  string
+	// words are the rest of a sentence that begins with the pod's name. left is the message that the container left at its end.
+	words    string
+	left     string
+	created  time.Time
+	affected int // the number of pods with this reason
+	all      int // the number of pods that FirstTrouble judged
+}
+
+// Log is a log of a container.
+type Log int
+
+// The logs of a container.
+const (
+	// NoLog: no log adds to the cause.
+	NoLog Log = iota
+	// CurrentLog is the log of the container that runs now, or ran last.
+	CurrentLog
+	// PreviousLog is the log of the container before its last restart.
+	PreviousLog
+)
+
+// Event is the kind of Warning event about a pod that completes a cause.
+type Event int
+
+// The kinds of events.
+const (
+	// NoEvent: the cause is complete.
+	NoEvent Event = iota
+	// PullEvent has the error of the registry. Kubelets before Kubernetes 1.31 write it nowhere else for most of the time.
+	PullEvent
+	// ProbeEvent has the answer of a probe.
+	ProbeEvent
+	// StartEvent has what a container waits for before it starts, for example its volume.
+	StartEvent
+)
+
+// Accepts reports whether an event with this reason and message is of the kind.
+func (e Event) Accepts(reason, message string) bool {
+	switch e {
+	case PullEvent:
+		return strings.HasPrefix(message, "Failed to pull image")
+	case ProbeEvent:
+		return reason == "Unhealthy"
+	case StartEvent:
+		return reason != reasonFailedScheduling && reason != "Unhealthy" && reason != "BackOff"
+	}
+	return false
+}
+
+// The ranks of causes: a cause that can bring about another one has the smaller rank. A container that was never created has no
+// exit code, and a container that crashes is never ready.
+const (
+	rankCreate = iota
+	rankMemory
+	rankCrash
+	rankPod
+	rankSchedule
+	rankReady
+	rankStart
+)
+
+const (
+	waitsImagePullBackOff  = "ImagePullBackOff"
+	waitsCrashLoopBackOff  = "CrashLoopBackOff"
+	endedOOMKilled         = "OOMKilled"
+	reasonFailedScheduling = "FailedScheduling"
+	reasonFailedCreate     = "FailedCreate"
+)
+
+// Reasons of the kubelet in the status of a container that waits.
+var (
+	// cannotPull alternate with ImagePullBackOff. So all of them get this reason, and the status does not change with each try.
+	cannotPull = []string{"ErrImagePull", waitsImagePullBackOff, "RegistryUnavailable", "SignatureValidationFailed", "ImageInspectError"}
+	// cannotCreate: the kubelet does not create the container.
+	cannotCreate = []string{"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError"}
+)
+
+// backOffPrefix matches what the kubelet puts in front of the cause of a failed pull from Kubernetes 1.31 on.
+var backOffPrefix = regexp.MustCompile(`^Back-off pulling image "[^"]*"(: [A-Za-z]+: )?`)
+
+// preemption matches the part of the scheduler's message about preemption. It repeats the number of nodes, and tells no cause.
+var preemption = regexp.MustCompile(`\.? (no new claims to deallocate, )?preemption: .*$`)
+
+const (
+	// restartsUntilFailing is how often a container has to restart before it counts as failing. Many programs end once or twice at
+	// their start, while they wait for another one.
+	restartsUntilFailing = 2
+	// crashMemory is how long a container that runs again still counts as crashing. The kubelet forgets its crashes after this time.
+	crashMemory = 10 * time.Minute
+)
+
+// FirstTrouble returns the first cause among the pods of a workload at the time now; nil if every pod is ready or starts as usual.
+// It ignores pods that are being deleted and pods that have succeeded.
+func FirstTrouble(pods []PodObject, now time.Time) *Trouble {
+	found, all := troubles(pods, now)
+	if len(found) == 0 {
+		return nil
+	}
+	first := found[0].Trouble
+	first.all = all
+	for _, t := range found {
+		if t.reason == first.reason {
+			first.affected++
+		}
+	}
+	return first
+}
+
+// InTrouble returns the pods of a workload that have a cause, or that are starting, at the time now. The first one has the cause that
+// FirstTrouble returns; the others follow by their causes, and of pods with the same cause the newest is the first.
+func InTrouble(pods []PodObject, now time.Time) []*PodObject {
+	found, _ := troubles(pods, now)
+	in := make([]*PodObject, 0, len(found))
+	for _, t := range found {
+		in = append(in, t.pod)
+	}
+	return in
+}
+
+// podTrouble is the cause in one pod.
+type podTrouble struct {
+	*Trouble
+	pod *PodObject
+}
+
+// troubles returns the causes in the pods, sorted by rank. judged is the number of pods that count.
+func troubles(pods []PodObject, now time.Time) (found []podTrouble, judged int) {
+	for i := range pods {
+		p := &pods[i]
+		p.bound()
+		if p.Metadata.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		judged++
+		if t := troubleOf(p, now); t != nil {
+			t.Namespace, t.Pod, t.UID, t.created = p.Metadata.Namespace, p.Metadata.Name, p.Metadata.UID, p.Metadata.CreationTimestamp.Time
+			found = append(found, podTrouble{t, p})
+		}
+	}
+	slices.SortFunc(found, func(a, b podTrouble) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), b.created.Compare(a.created), strings.Compare(a.Pod, b.Pod))
+	})
+	return found, judged
+}
+
+// troubleOf returns the first cause in one pod; nil if the pod is ready or starts as usual.
+func troubleOf(p *PodObject, now time.Time) *Trouble {
+	isReady, scheduled := p.condition(corev1.PodReady), p.condition(corev1.PodScheduled)
+	switch {
+	case p.Status.Phase == corev1.PodFailed:
+		return failedPod(p)
+	case isReady.Status == corev1.ConditionTrue:
+		return nil
+	case scheduled.Status == corev1.ConditionFalse:
+		return &Trouble{rank: rankSchedule, reason: cmp.Or(scheduled.Reason, corev1.PodReasonUnschedulable),
+			words: withDetail("it cannot be scheduled", preemption.ReplaceAllString(scheduled.Message, "."))}
+	}
+	var first *Trouble
+	for _, list := range [][]containerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+		for i := range list {
+			if t := troubleOfContainer(p, &list[i], now); t != nil && (first == nil || t.rank < first.rank) {
+				first = t
+			}
+		}
+	}
+	if first == nil && isReady.Status == corev1.ConditionFalse && isReady.Reason != "" && isReady.Reason != "PodCompleted" && len(p.Status.ContainerStatuses) > 0 {
+		// The containers are ready. A readiness gate, or the node, is not.
+		return &Trouble{rank: rankReady, reason: v1alpha1.ReasonPodNotReady, words: withDetail("it is not ready ("+isReady.Reason+")", isReady.Message)}
+	}
+	if first != nil && strings.HasPrefix(isReady.Reason, "Node") {
+		first.Log = NoLog // the node does not answer
+	}
+	return first
+}
+
+// failedPod returns the cause for which a pod has failed for good.
+func failedPod(p *PodObject) *Trouble {
+	t := &Trouble{rank: rankPod, failing: true, reason: cmp.Or(p.Status.Reason, "PodFailed"), words: withDetail("it failed", p.Status.Message)}
+	if p.Status.Reason != "" { // the whole pod failed, for example because of an eviction
+		return t
+	}
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if ended := c.State.Terminated; ended != nil && ended.ExitCode != 0 {
+			t.reason = cmp.Or(ended.Reason, "Error")
+			t.ended(p, &c, ended, CurrentLog)
+			return t
+		}
+	}
+	return t
+}
+
+// troubleOfContainer returns the cause in one container of a pod that is not ready; nil if the container is ready, has done its work,
+// or waits for another container.
+func troubleOfContainer(p *PodObject, c *containerStatus, now time.Time) *Trouble {
+	if c.Ready {
+		return nil
+	}
+	if waits := c.State.Waiting; waits != nil {
+		return troubleOfWaiting(p, c, waits)
+	}
+	if ended := c.State.Terminated; ended != nil {
+		if ended.ExitCode == 0 && !p.RunsOn(c.Name) {
+			return nil
+		}
+		return crashed(p, c, ended, CurrentLog)
+	}
+	running := c.State.Running
+	if running == nil {
+		return nil
+	}
+	// A restart long ago, or the restart of the node, is not what keeps the container from being ready now.
+	if last := c.LastTerminationState.Terminated; last != nil && now.Sub(running.StartedAt.Time) < crashMemory &&
+		running.StartedAt.Sub(last.FinishedAt.Time) < crashMemory && last.Reason != "Unknown" && last.Reason != "ContainerStatusUnknown" {
+		t := crashed(p, c, last, PreviousLog)
+		t.failing = false // one look cannot tell whether it crashes again: Tell remembers
+		return t
+	}
+	if p.isInit(c.Name) {
+		return &Trouble{Container: c.Name, rank: rankStart, reason: v1alpha1.ReasonPodNotReady, words: "init container " + c.Name + " has not finished"}
+	}
+	return &Trouble{Container: c.Name, rank: rankReady, reason: v1alpha1.ReasonPodNotReady, words: "container " + c.Name + " runs and is not ready", Event: ProbeEvent}
+}
+
+// troubleOfWaiting returns the cause in a container that waits.
+func troubleOfWaiting(p *PodObject, c *containerStatus, waits *corev1.ContainerStateWaiting) *Trouble {
+	last := c.LastTerminationState.Terminated
+	switch {
+	case slices.Contains(cannotPull, waits.Reason):
+		t := &Trouble{Container: c.Name, rank: rankCreate, failing: true, reason: waitsImagePullBackOff, words: "container " + c.Name + ": its image " + c.Image + " cannot be pulled"}
+		if detail := backOffPrefix.ReplaceAllString(waits.Message, ""); detail != "" {
+			t.words = withDetail(t.words, detail)
+		} else {
+			t.Event = PullEvent
+		}
+		return t
+	// A container whose program cannot be started alternates between RunContainerError and CrashLoopBackOff.
+	case last != nil && (waits.Reason == waitsCrashLoopBackOff || slices.Contains(cannotCreate, waits.Reason)):
+		return crashed(p, c, last, CurrentLog)
+	case slices.Contains(cannotCreate, waits.Reason) || waits.Reason == waitsCrashLoopBackOff:
+		return &Trouble{Container: c.Name, rank: rankCreate, failing: true, reason: waits.Reason, words: withDetail("container "+c.Name+" does not start", waits.Message)}
+	}
+	// ContainerCreating or PodInitializing: without an event, the container starts as usual.
+	return &Trouble{Container: c.Name, rank: rankStart, words: "container " + c.Name + " has not started", Event: StartEvent}
+}
+
+// crashed is the trouble of a container that has ended. The state of such a container changes between waiting, running and
+// terminated with every restart. The reason is the same for all three, so that the status does not change with them.
+func crashed(p *PodObject, c *containerStatus, ended *corev1.ContainerStateTerminated, log Log) *Trouble {
+	t := &Trouble{rank: rankCrash, reason: waitsCrashLoopBackOff, failing: c.RestartCount >= restartsUntilFailing}
+	if p.Spec.RestartPolicy == corev1.RestartPolicyNever {
+		t.reason, t.failing = cmp.Or(ended.Reason, "Error"), true
+	}
+	t.ended(p, c, ended, log)
+	if ended.Reason == endedOOMKilled {
+		t.rank, t.reason, t.failing = rankMemory, endedOOMKilled, true
+	}
+	return t
+}
+
+// ended fills in how a container ended. A message that the container left replaces its log.
+func (t *Trouble) ended(p *PodObject, c *containerStatus, ended *corev1.ContainerStateTerminated, log Log) {
+	t.Container, t.Log = c.Name, log
+	after := ""
+	switch {
+	case c.RestartCount == 1:
+		after = " after 1 restart"
+	case c.RestartCount > 1:
+		after = fmt.Sprintf(" after %d restarts", c.RestartCount)
+	}
+	t.words = "container " + c.Name + " "
+	if ended.Reason == endedOOMKilled {
+		if limit := p.memoryLimit(c.Name); limit != "" {
+			t.words += "used more memory than its limit of " + limit + " and was killed" + after
+		} else {
+			t.words += "was killed, because memory ran out: it has no limit of its own" + after
+		}
+		t.Log = NoLog
+		return
+	}
+	t.words += fmt.Sprintf("ended with exit code %d", ended.ExitCode)
+	if ended.Reason != "" {
+		t.words += " (" + ended.Reason + ")"
+	}
+	t.words += after + meaningOf(int64(ended.ExitCode), ended.Reason)
+	if strings.TrimSpace(ended.Message) != "" {
+		t.left, t.Log = ended.Message, NoLog
+	}
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Subscription is the only kind of OLM v0 that has a target.
+var Subscription = schema.GroupKind{Group: operators.GroupName, Kind: operators.SubscriptionKind}
+
+// TargetOf returns the target in a rendered Subscription; "" if spec.upgrade does not name the Subscription.
+func TargetOf(sub metav1.Object) string { return sub.GetAnnotations()[v1alpha1.AnnotationTargetCSV] }
