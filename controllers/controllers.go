@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated"
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
+	"github.com/fairlead-dev/fairlead/controllers/memberreport"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/admission"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
@@ -29,20 +30,26 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// Options are the manager's own options, beside controller-runtime's.
+// Options are the manager's own settings. They supplement ctrl.Options.
 type Options struct {
-	// Version is the version of the program. Members see it in the user agent and in Memberships.
+	// Version is the version of the manager. The manager sends it to members in the header User-Agent. A collector
+	// inside the manager also writes it to the Membership.
 	Version string
-	// MaxInflight is the highest number of concurrent pushes to one member, and also of concurrent passes of its collector
-	// in the manager. See inflight.Limit. 0 means inflight.Most.
+	// MaxInflight is the largest number of pushes to one member at the same time (see inflight.Limit). A collector
+	// inside the manager has the same limit for its own work on that member. 0 means inflight.Most.
 	MaxInflight int
-	// Predecessor proves that the manager's predecessor is dead. With the zero Proof, it waits until the lease has expired.
+	// MemberReportsMemory is how many bytes of memory the evidence of all members may take, and so the MemberReports in
+	// etcd. One member may take an eighth of it. 0 means memberreport.DefaultMemory.
+	MemberReportsMemory int
+	// Predecessor proves to a new leader that the previous manager has ended. With such a proof, the new leader does
+	// not wait until the lease has expired. With the zero Proof it waits.
 	Predecessor lease.Proof
-	// Clock is the time.
+	// Clock is the clock of all loops. Tests set a fake clock.
 	Clock clock.WithTicker
 }
 
-// CacheOptions limit the manager's cache of the host: the only Secrets in it are members' credentials.
+// CacheOptions limit what the manager caches of the host. Of all Secrets, it caches only those in namespace
+// fairlead-system, where the credentials of the members are.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
@@ -52,7 +59,7 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// NewManager makes the host's manager with all its loops: the one list of them.
+// NewManager makes the host's manager with all its loops.
 func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, o Options) (mcmanager.Manager, error) {
 	host, seal, history, err := identify(ctx, config)
 	if err != nil {
@@ -71,7 +78,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	fleet := member.NewFleet(host, o.Clock, limits...)
 	mgr, err := mcmanager.New(config, fleet, options)
 	if err != nil {
-		return nil, fmt.Errorf("making the manager: %w", err)
+		return nil, fmt.Errorf("making the host's manager: %w", err)
 	}
 	local := mgr.GetLocalManager()
 
@@ -97,7 +104,8 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		loops = append(loops, loop)
 	}
 	registry = membercluster.New(local, fleet, orphans, host, o.Version, o.MaxInflight, o.Clock)
-	if err := registry.SetupWithManager(local); err != nil {
+	reports := memberreport.New(local, store, o.Clock, o.MemberReportsMemory)
+	if err := errors.Join(registry.SetupWithManager(local), reports.SetupWithManager(local)); err != nil {
 		return nil, err
 	}
 	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), orphans, loops...), federated.NewHistory(local, history)} {
@@ -107,7 +115,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	ready := healthz.Ping
 	if options.WebhookServer != nil {
-		admission.Register(local.GetWebhookServer(), admission.MembersOf(local.GetClient()))
+		admission.Register(local.GetWebhookServer(), admission.MembersOf(local.GetClient()), history)
 		ready = local.GetWebhookServer().StartedChecker()
 	}
 	if err := errors.Join(local.AddHealthzCheck("ping", healthz.Ping), local.AddReadyzCheck("webhooks", ready)); err != nil {
@@ -121,8 +129,9 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	return mgr, nil
 }
 
-// namespaceLabels reads a namespace's metadata at each call. A cache would hold all namespaces of the host, for a read that
-// happens once for each namespace that a member lacks.
+// namespaceLabels returns a function that reads the labels of a namespace from the host's API server at each call. It
+// uses no cache, because a cache would keep all namespaces of the host in memory. The manager needs the labels only
+// before it creates that namespace on a member.
 func namespaceLabels(host client.Reader) push.HostLabels {
 	return func(ctx context.Context, name string) (map[string]string, error) {
 		found := &metav1.PartialObjectMetadata{}
@@ -132,15 +141,15 @@ func namespaceLabels(host client.Reader) push.HostLabels {
 	}
 }
 
-// identify reads the host's uid and its two keys: one seals Deliveries, one encrypts revisions.
+// identify reads the host's uid, the key that seals Deliveries, and the key that encrypts revisions.
 func identify(ctx context.Context, config *rest.Config) (member.Host, []byte, *revision.HistoryKey, error) {
 	direct, err := client.New(config, client.Options{Scheme: member.Scheme})
 	if err != nil {
-		return member.Host{}, nil, nil, fmt.Errorf("connecting to the host: %w", err)
+		return member.Host{}, nil, nil, fmt.Errorf("making the client for the host's API server: %w", err)
 	}
 	system := &corev1.Namespace{}
 	if err := direct.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
-		return member.Host{}, nil, nil, fmt.Errorf("reading the host's identity: %w", err)
+		return member.Host{}, nil, nil, fmt.Errorf("reading the host's namespace kube-system, whose uid identifies the host: %w", err)
 	}
 	seal, err := sealKey(ctx, direct)
 	if err != nil {

@@ -15,27 +15,29 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
-// keyBytes is the length of an HMAC-SHA256. The manager refuses a shorter key.
+// keyBytes is the length of a new key in bytes, as for HMAC-SHA256. The manager refuses a shorter key.
 const keyBytes = 32
 
-// sealKey is the key that Deliveries are sealed with. With another key the manager does not recognise the seals of earlier
-// Deliveries. That matters only where a wrapper was lost too: then its pairs are held.
+// sealKey returns the key with which the manager seals Deliveries. If the key is lost, the manager cannot verify the
+// seals of earlier Deliveries. That has an effect only if a wrapper is lost too and is created again: the manager then
+// holds the wrapper's pairs and does not adopt their Deliveries.
 func sealKey(ctx context.Context, host client.Client) ([]byte, error) {
-	return hostKey(ctx, host, v1alpha1.SealSecret, v1alpha1.SecretSealKey, "Deliveries are sealed with")
+	return hostKey(ctx, host, v1alpha1.SealSecret, v1alpha1.SecretSealKey, "seals Deliveries")
 }
 
-// historyKey is the key that encrypts revisions that hold a Secret. With another key they cannot be read, and the manager
-// records an event. Nothing else needs them.
+// historyKey returns the key with which the manager encrypts each revision that contains a Secret. If the key is lost,
+// the manager cannot read the revisions that it encrypted earlier, and records an event. The key has no other use.
 func historyKey(ctx context.Context, host client.Client) (*revision.HistoryKey, error) {
-	key, err := hostKey(ctx, host, v1alpha1.HistorySecret, v1alpha1.SecretHistoryKey, "revisions are encrypted with")
+	key, err := hostKey(ctx, host, v1alpha1.HistorySecret, v1alpha1.SecretHistoryKey, "encrypts revisions")
 	if err != nil {
 		return nil, err
 	}
 	return revision.NewHistoryKey(key)
 }
 
-// hostKey reads a key of the host, once in the life of a process. It makes a key where there is none: at the first start,
-// or when the Secret was lost.
+// hostKey reads a key from a Secret in namespace fairlead-system of the host. If that Secret does not exist, because
+// this is the first start or because the Secret was lost, hostKey creates it with a new key. The manager calls hostKey
+// once at its start for each key.
 func hostKey(ctx context.Context, host client.Client, secretName, field, use string) ([]byte, error) {
 	name := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: secretName}
 	secret := &corev1.Secret{}
@@ -46,16 +48,16 @@ func hostKey(ctx context.Context, host client.Client, secretName, field, use str
 		if err = host.Create(ctx, made); err == nil {
 			return made.Data[field], nil
 		}
-		if apierrors.IsAlreadyExists(err) { // another manager was faster: its key counts
+		if apierrors.IsAlreadyExists(err) { // another manager created the Secret first: use the key in that Secret
 			err = host.Get(ctx, name, secret)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading Secret %s, which holds the key that %s: %w", name, use, err)
+		return nil, fmt.Errorf("reading Secret %s, which has the key that %s: %w", name, use, err)
 	}
 	key := secret.Data[field]
 	if len(key) < keyBytes {
-		return nil, fmt.Errorf("reading Secret %s: its %s has %d bytes, not %d. Restore the Secret from a backup. Or delete it: the manager then makes a new key",
+		return nil, fmt.Errorf("reading Secret %s: its %s has %d bytes, not %d. Restore the Secret from a backup, or delete the Secret: the manager makes a new key at its next start",
 			name, field, len(key), keyBytes)
 	}
 	return key, nil
@@ -63,6 +65,6 @@ func hostKey(ctx context.Context, host client.Client, secretName, field, use str
 
 func newKey() []byte {
 	key := make([]byte, keyBytes)
-	_, _ = rand.Read(key) // it never fails
+	_, _ = rand.Read(key) // crypto/rand never fails
 	return key
 }

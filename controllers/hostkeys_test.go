@@ -27,11 +27,11 @@ func TestTheKeyOfSealsIsMadeOnceAndKept(t *testing.T) {
 	host := fake.NewClientBuilder().WithScheme(member.Scheme).Build()
 	first, err := sealKey(t.Context(), host)
 	if err != nil || len(first) != keyBytes || bytes.Equal(first, make([]byte, keyBytes)) {
-		t.Fatalf("made %x, %v", first, err)
+		t.Fatalf("the first start made key %x, %v", first, err)
 	}
 	again, err := sealKey(t.Context(), host)
 	if err != nil || !bytes.Equal(first, again) {
-		t.Errorf("another start finds %x, %v", again, err)
+		t.Errorf("a second start reads key %x, %v, want the same", again, err)
 	}
 }
 
@@ -50,12 +50,12 @@ func TestTheKeyOfTheManagerThatWasFasterCounts(t *testing.T) {
 	}
 }
 
-// A short key could be guessed, and none at all would let everybody seal.
+// A short key could be guessed. With an empty key, anyone could make a seal.
 func TestAKeyThatIsNoneStopsTheManager(t *testing.T) {
 	for name, key := range map[string][]byte{"no key": nil, "a short one": []byte("secret")} {
 		t.Run(name, func(t *testing.T) {
 			host := fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(sealSecret(key)).Build()
-			if got, err := sealKey(t.Context(), host); err == nil || !strings.Contains(err.Error(), "delete it") {
+			if got, err := sealKey(t.Context(), host); err == nil || !strings.Contains(err.Error(), "delete the Secret") {
 				t.Errorf("got %x, %v", got, err)
 			}
 		})

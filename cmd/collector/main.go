@@ -34,8 +34,8 @@ func run(args []string) error {
 	klog.InitFlags(flags)
 	kubeconfig := flags.String("kubeconfig", "", "kubeconfig of the member; without it the collector observes the cluster that it runs in")
 	clusterName := flags.String("cluster-name", "", "the name under which the member joined; the collector refuses a cluster that joined under another name")
-	maxInflight := flags.Int("max-inflight", inflight.Most, "the largest number of Deliveries that the collector judges at the same time; it begins with "+
-		strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it")
+	maxInflight := flags.Int("max-inflight", inflight.Most, "the largest number of Deliveries that the collector judges at the same time; the number begins at "+
+		strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 response halves the number")
 	healthAddress := flags.String("health-address", "", "address of /healthz and /readyz, as in :8081; without it the collector serves neither")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
@@ -49,7 +49,7 @@ func run(args []string) error {
 		return nil
 	}
 	if *maxInflight < 1 {
-		return fmt.Errorf("--max-inflight=%d: give at least 1, or the collector judges no Delivery", *maxInflight)
+		return fmt.Errorf("--max-inflight=%d: give at least 1, because with 0 the collector would judge no Delivery", *maxInflight)
 	}
 	config, err := load(*kubeconfig)
 	if err != nil {
@@ -75,7 +75,7 @@ func load(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("the collector does not run in a pod, so it needs --kubeconfig with the member's cluster: %w", err)
+			return nil, fmt.Errorf("the collector does not run in a pod, so give --kubeconfig with a kubeconfig of the member: %w", err)
 		}
 		return config, nil
 	}

@@ -18,19 +18,20 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers"
+	"github.com/fairlead-dev/fairlead/controllers/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/admission/certificate"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
 func main() {
-	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Address for metrics; 0 disables them.")
+	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Address for metrics, as in 127.0.0.1:8080; 0 disables them.")
 	probes := flag.String("health-address", "0", "Address for /healthz and /readyz; 0 disables them.")
 	profiles := flag.String("pprof-address", "0", "Address for /debug/pprof; 0 disables it. Every client that reaches it can read the manager's memory.")
 	webhookAddress := flag.String("webhook-address", "127.0.0.1", "The address that the webhooks listen on.")
 	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 disables the webhooks.")
 	certDir := flag.String("webhook-cert-dir", "", "The folder with tls.crt and tls.key for the webhooks.")
-	rotate := flag.Bool("webhook-cert-rotate", false, "Keep the certificate of the webhooks in Secret fairlead-system/webhook.tls, renew it, and have the API server trust it. "+
+	rotate := flag.Bool("webhook-cert-rotate", false, "Keep the certificate of the webhooks in Secret fairlead-system/webhook.tls, renew it, and write its CA into the webhook configurations. "+
 		"The Secret has to be mounted at --webhook-cert-dir.")
 	elect := flag.Bool("leader-elect", true, "Work only while holding the lease fairlead-system/fairlead-manager.")
 	podUID := flag.String("pod-uid", os.Getenv("POD_UID"), "The uid of the pod, from the downward API, if the manager is its only container (default $POD_UID). "+
@@ -38,17 +39,23 @@ func main() {
 	lockFile := flag.String("lock-file", "", "A file that this manager keeps locked, if it does not run in a pod. "+
 		"A manager that starts with the same file after its predecessor died takes the lease before it expires.")
 	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "The largest number of wrappers that the manager pushes to one member at the same time. "+
-		"It begins with "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it.")
+		"The number begins at "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 response halves the number.")
+	evidenceMiB := flag.Int("member-reports-memory", memberreport.DefaultMemory>>20, "How many MiB of memory the evidence of unhealthy objects on members may take. "+
+		"It also bounds the MemberReports in etcd. One member may take an eighth of it.")
 	said := flag.Bool("version", false, "Print the version and exit.")
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
-	flag.Parse() // --kubeconfig is a flag of controller-runtime
+	flag.Parse() // controller-runtime defines the flag --kubeconfig
 	if *said {
 		_, _ = fmt.Println("manager", version.String())
 		return
 	}
 	if *maxInflight < 1 {
-		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: give at least 1, or the manager pushes nothing\n", *maxInflight)
+		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: give at least 1, because with 0 the manager would push nothing\n", *maxInflight)
+		os.Exit(2)
+	}
+	if *evidenceMiB < 1 {
+		_, _ = fmt.Fprintf(os.Stderr, "Error: --member-reports-memory=%d: give at least 1, the memory in MiB\n", *evidenceMiB)
 		os.Exit(2)
 	}
 	rotation := certificate.Rotation{}
@@ -68,7 +75,8 @@ func main() {
 		LeaderElection:          *elect,
 		LeaderElectionID:        "fairlead-manager",
 		LeaderElectionNamespace: v1alpha1.SystemNamespace,
-		// The process ends right after, so the next one need not wait until the lease expires.
+		// Release the lease at the end, so that the next leader need not wait until the lease expires. This is safe because
+		// the process ends as soon as the manager has stopped.
 		LeaderElectionReleaseOnCancel: true,
 	}
 	if *webhookPort != 0 {
@@ -76,7 +84,7 @@ func main() {
 		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort,
 			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = files.Get }}})
 	}
-	own := controllers.Options{Version: version.String(), MaxInflight: *maxInflight, Clock: clock.RealClock{}}
+	own := controllers.Options{Version: version.String(), MaxInflight: *maxInflight, MemberReportsMemory: *evidenceMiB << 20, Clock: clock.RealClock{}}
 	if *elect {
 		own.Predecessor = proofOfPredecessor(*podUID, *lockFile, ctrl.Log)
 	}
@@ -86,13 +94,13 @@ func main() {
 	}
 }
 
-// run runs the manager until a signal ends it. It renews the certificate of the webhooks if the rotation has a folder.
+// run runs the manager until the process gets a signal. If rotation.Dir is set, it also renews the webhooks' certificate.
 func run(options ctrl.Options, own controllers.Options, rotation certificate.Rotation) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the host: %w", err)
 	}
-	config.QPS = -1 // the API server's priority and fairness limits the manager
+	config.QPS = -1 // no limit by the client: the API server's priority and fairness limits the manager
 	ctx := ctrl.SetupSignalHandler()
 	mgr, err := controllers.NewManager(ctx, config, options, own)
 	if err != nil {

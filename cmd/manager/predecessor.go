@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/lease"
 )
 
-// proofOfPredecessor returns the proof that this manager's predecessor is dead. If there is no proof, or a bad one, it
-// logs that the manager waits after a crash. The manager starts nevertheless: the wait is safe, and a manager that does
-// not run is worse.
+// proofOfPredecessor returns the proof by which this manager can know that the leader before it is dead. It takes podUID or lockFile for that. If
+// they give no valid proof, it logs the reason and returns the zero Proof. The manager then still starts, but after a crash of the
+// leader it waits until the lease expires.
 func proofOfPredecessor(podUID, lockFile string, log logr.Logger) lease.Proof {
 	var (
 		proof lease.Proof
@@ -26,10 +26,10 @@ func proofOfPredecessor(podUID, lockFile string, log logr.Logger) lease.Proof {
 	case lockFile != "":
 		proof, err = lease.OfLockFile(lockFile)
 	default:
-		err = errors.New("neither --pod-uid (or $POD_UID) nor --lock-file is given, or it is empty")
+		err = errors.New("neither --pod-uid (or $POD_UID) nor --lock-file has a value")
 	}
 	if err != nil {
-		log.Info("nothing can prove that a crashed predecessor is dead: after a crash this manager waits until the predecessor's lease has expired", "because", err.Error())
+		log.Info("this manager cannot prove that the previous leader is dead: after a crash of the leader it waits until the lease has expired", "because", err.Error())
 	}
 	return proof
 }

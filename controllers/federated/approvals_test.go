@@ -20,8 +20,8 @@ func approval(name string, spec v1alpha1.ApprovalSpec) *v1alpha1.Approval {
 	}
 }
 
-// aboutWeb names the wrapper of these tests.
-var aboutWeb = v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
+// aboutWeb is the spec.wrapper of Approvals about the wrapper of these tests.
+var aboutWeb = v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
 
 func registered(name string) *v1alpha1.MemberCluster {
 	return &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"in": "true"}}}
@@ -33,14 +33,14 @@ func TestAnApprovalWakesItsWrapper(t *testing.T) {
 		namespace  string
 		want       []string
 	}{
-		"a Federated beside it":         {v1alpha1.KindFederated, v1alpha1.KindFederated, "shop", []string{"shop/web"}},
-		"a ClusterFederated":            {v1alpha1.KindClusterFederated, v1alpha1.KindClusterFederated, v1alpha1.SystemNamespace, []string{"/web"}},
-		"of the other scope":            {v1alpha1.KindFederated, v1alpha1.KindClusterFederated, v1alpha1.SystemNamespace, nil},
-		"from where it does not belong": {v1alpha1.KindClusterFederated, v1alpha1.KindClusterFederated, "shop", nil},
+		"an Approval in the namespace of a Federated":             {v1alpha1.KindFederated, v1alpha1.KindFederated, "shop", []string{"shop/web"}},
+		"an Approval in fairlead-system for a ClusterFederated":   {v1alpha1.KindClusterFederated, v1alpha1.KindClusterFederated, v1alpha1.SystemNamespace, []string{"/web"}},
+		"an Approval for a wrapper of the other scope":            {v1alpha1.KindFederated, v1alpha1.KindClusterFederated, v1alpha1.SystemNamespace, nil},
+		"an Approval for a ClusterFederated in another namespace": {v1alpha1.KindClusterFederated, v1alpha1.KindClusterFederated, "shop", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &v1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace}}
-			a.Spec.Wrapper = v1alpha1.ApprovedWrapper{Kind: test.kind, Name: "web"}
+			a.Spec.Wrapper = v1alpha1.WrapperReference{Kind: test.kind, Name: "web"}
 			var got []string
 			for _, request := range (&Reconciler{kind: test.loop}).approved(t.Context(), a) {
 				got = append(got, request.String())
@@ -52,7 +52,8 @@ func TestAnApprovalWakesItsWrapper(t *testing.T) {
 	}
 }
 
-// departing is a wrapper that is being deleted. Its objects are on two members, neither of which is connected.
+// departing returns the loop with a wrapper that is being deleted. Its objects are on two members, and the manager has
+// no connection to either.
 func departing(t *testing.T, approvals ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	w := wrapper("u", "", 1)
@@ -89,21 +90,21 @@ func TestADeletedWrapperDoesNotWaitForAReleasedMember(t *testing.T) {
 
 	r, c := departing(t, other)
 	if depart(t, r, c) {
-		t.Fatal("it is gone, and nobody was left")
+		t.Fatal("the wrapper is gone before it has left its members")
 	}
 	if diff := cmp.Diff([]string{"east", "west"}, r.pusher.DesiredMembers(web)); diff != "" {
-		t.Fatalf("to be left (-want +got):\n%s", diff)
+		t.Fatalf("members that the wrapper still leaves (-want +got):\n%s", diff)
 	}
 	if err := c.Create(t.Context(), release("first", "west")); err != nil {
 		t.Fatal(err)
 	}
 	if depart(t, r, c) {
-		t.Fatal("it is gone, and was not released for one of the two")
+		t.Fatal("the wrapper is gone although only one of its two members was released")
 	}
 	if diff := cmp.Diff([]string{"east"}, r.pusher.DesiredMembers(web)); diff != "" {
-		t.Fatalf("nothing is to be done on a member that was released (-want +got):\n%s", diff)
+		t.Fatalf("the pusher must have no work on a released member (-want +got):\n%s", diff)
 	}
-	// The garbage collector may delete the Approval before the wrapper. The release is still valid.
+	// The garbage collector may delete the Approval before the wrapper. The release must still count then.
 	if err := c.DeleteAllOf(t.Context(), &v1alpha1.Approval{}, client.InNamespace("shop")); err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +112,12 @@ func TestADeletedWrapperDoesNotWaitForAReleasedMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !depart(t, r, c) {
-		t.Error("it waits for members that were released")
+		t.Error("the wrapper waits for members that were released")
 	}
 }
 
-// A reconcile that left members waiting comes back by itself when the hour is over.
+// The removal from west waits. No event comes when the hour for maxRemoval ends, so the manager has to reconcile the
+// wrapper by itself then.
 func TestARemovalThatWaitsIsComeBackTo(t *testing.T) {
 	w := wrapper("u", "", 1)
 	w.Finalizers = []string{v1alpha1.Finalizer}
@@ -129,18 +131,18 @@ func TestARemovalThatWaitsIsComeBackTo(t *testing.T) {
 		}
 		return &reconciliation{Reconciler: r, key: web, wrapper: r.writes.newest(w.DeepCopy()), now: now}
 	}
-	// First the manager holds the status back, and the reconcile comes sooner. Then the status is written, and the next
-	// reconcile comes when the hour is over.
+	// The first reconcile delays the status, so the next one comes after statusInterval. The second reconcile writes
+	// the status, so the third one comes when the hour is over.
 	for _, step := range []struct{ at, again time.Duration }{{0, statusInterval}, {statusInterval, time.Hour - statusInterval}} {
 		if result, err := pass(now.Add(step.at)).advance(t.Context()); err != nil || result.RequeueAfter != step.again {
-			t.Fatalf("it is come back to after %s, want %s (%v)", result.RequeueAfter, step.again, err)
+			t.Fatalf("the next reconcile is after %s, want %s (%v)", result.RequeueAfter, step.again, err)
 		}
 	}
 	if err := c.Get(t.Context(), web.NamespacedName, w); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"west"}, w.Status.Placement.Withheld); diff != "" {
-		t.Errorf("withheld (-want +got):\n%s", diff)
+		t.Errorf("members whose removal waits (-want +got):\n%s", diff)
 	}
 	a := approval("go", v1alpha1.ApprovalSpec{Wrapper: aboutWeb, Allow: v1alpha1.AllowRemoval,
 		Decision: w.Status.Placement.Decision, Clusters: []string{"west"}})
@@ -152,6 +154,6 @@ func TestARemovalThatWaitsIsComeBackTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"north", "west"}, p.decision.Status.Leaving); diff != "" || !p.decision.Again.IsZero() {
-		t.Errorf("approved, and again at %s; leaving (-want +got):\n%s", p.decision.Again, diff)
+		t.Errorf("after the Approval the reconcile is repeated at %s; leaving (-want +got):\n%s", p.decision.Again, diff)
 	}
 }

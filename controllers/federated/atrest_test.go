@@ -19,25 +19,26 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// members of the fleets below, and how many bytes the host may keep of one pair.
+// restMembers is the number of members in the tests below. maxAtRest is the largest number of bytes that one pair may
+// take in the host's memory.
 const (
 	restMembers = 1000
 	maxAtRest   = 512
 )
 
-// heap is how many bytes are in use.
+// heap returns how many bytes of the heap are in use.
 func heap() int64 {
-	for range 3 { // objects of weak pointers and finalizers take one cycle more
+	for range 3 { // the garbage collector frees objects with weak pointers or finalizers one cycle later
 		runtime.GC()
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // far less than that
+	return int64(m.HeapAlloc) //nolint:gosec // the heap is far smaller than the largest int64
 }
 
-// atRest returns how many bytes a reconcile leaves in memory for each member, with a wrapper of one object of this
-// size. override is the field of the member by which the object differs between members; "" means that it does not
-// differ.
+// atRest returns how many bytes of memory each member takes after a reconcile of a wrapper with one object of size
+// bytes. override is the field path of the member from which an override takes a value, so that each member has another
+// rendering. With "", all members have the same rendering.
 func atRest(t testing.TB, size int, override string) int64 {
 	t.Helper()
 	w := rendered("u", fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"filling":%q}}`, strings.Repeat("x", size)), 1)
@@ -64,9 +65,9 @@ func atRest(t testing.TB, size int, override string) int64 {
 			t.Fatal(err)
 		}
 	}()
-	left := heap() - before // w is the cache's
+	left := heap() - before // w is not counted, because the manager's cache has it anyway
 	if n := len(r.pusher.DesiredMembers(web)); n != restMembers {
-		t.Fatalf("%d are wanted", n)
+		t.Fatalf("the pusher has %d desired states", n)
 	}
 	runtime.KeepAlive(r)
 	runtime.KeepAlive(members)
@@ -75,14 +76,15 @@ func atRest(t testing.TB, size int, override string) int64 {
 
 var fleets = map[string]string{"members that are told apart": "metadata.name", "equal members": ""}
 
-// One wrapper of 512 KiB that differed on each of 1,000 members took 508 MiB.
+// The pusher must not keep the rendering of each member. When it did, a wrapper with objects of 512 KiB that differed
+// on each of 1,000 members took 508 MiB of memory.
 func TestAPairAtRestTakesLittleHoweverLargeItsObjectsAre(t *testing.T) {
-	atRest(t, 1, "") // allocates the objects that exist once in a process
+	atRest(t, 1, "") // the first run allocates what a process needs only once
 	for name, override := range fleets {
 		for _, size := range []int{1 << 10, 512 << 10} {
 			t.Run(fmt.Sprintf("%s, %d KiB", name, size>>10), func(t *testing.T) {
 				if got := atRest(t, size, override); got > maxAtRest {
-					t.Errorf("%d B a pair, %d at most", got, maxAtRest)
+					t.Errorf("the host keeps %d bytes for a pair, want at most %d", got, maxAtRest)
 				}
 			})
 		}
@@ -90,14 +92,15 @@ func TestAPairAtRestTakesLittleHoweverLargeItsObjectsAre(t *testing.T) {
 }
 
 const (
-	// restWrappers are held by the host below, each on three members; maxWrapperAtRest is how many bytes it may keep of one.
+	// restWrappers is how many wrappers the test below makes, each on three members. maxWrapperAtRest is the largest
+	// number of bytes that one of them may take.
 	restWrappers     = 500
 	maxWrapperAtRest = 9 << 10
 )
 
-// wrapperAtRest returns how many bytes the host keeps of one wrapper that is Ready on three members. They are the copy
-// in the cache, the state of the loop and of the pusher, and the summaries of three Deliveries. The wrapper is one of
-// W1 of the bench.
+// wrapperAtRest returns how many bytes of memory one wrapper takes on the host when it is Ready on three members: its
+// copy in the cache, the state of the loop and of the pusher, and the summaries of three Deliveries. The wrapper is
+// like those of workload W1 of the benchmark.
 func wrapperAtRest(t testing.TB) int64 {
 	t.Helper()
 	template, err := os.ReadFile("testdata/ready.json")
@@ -143,7 +146,7 @@ func wrapperAtRest(t testing.TB) int64 {
 	return left / restWrappers
 }
 
-// decoded returns an object with its own strings, like one that was received from the API server.
+// decoded returns an object that shares no strings with other objects, as if the API server had sent it.
 func decoded[T any](t testing.TB, data []byte, i int) *T {
 	t.Helper()
 	text := strings.NewReplacer("NAME", fmt.Sprintf("bench-%04d", i), "UID", fmt.Sprintf("%036d", i), "PAYLOAD", strings.Repeat("x", 1<<10)).Replace(string(data))
@@ -163,11 +166,11 @@ func encoded(t testing.TB, obj any) []byte {
 	return data
 }
 
-// A wrapper took 52 KB of RSS while the host kept a second copy of it and every rendering.
+// The host must not keep a second copy of the wrapper, nor its renderings. When it did, a wrapper took 52 KB of memory.
 func TestAWrapperAtRestTakesLittleBesideItsCopyInTheCache(t *testing.T) {
-	wrapperAtRest(t) // allocates the objects that exist once in a process
+	wrapperAtRest(t) // the first run allocates what a process needs only once
 	if got := wrapperAtRest(t); got > maxWrapperAtRest {
-		t.Errorf("%d B a wrapper, %d at most", got, maxWrapperAtRest)
+		t.Errorf("the host keeps %d bytes for a wrapper, want at most %d", got, maxWrapperAtRest)
 	}
 }
 

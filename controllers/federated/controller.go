@@ -25,53 +25,58 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/revision"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// Reconciler brings wrappers of one scope to their members.
+// Reconciler is the loop over the wrappers of one scope. It brings the objects of the wrappers to the members.
 type Reconciler struct {
 	kind   v1alpha1.WrapperKind
 	client client.Client
-	// live reads past the cache.
+	// live reads from the host's API server, not from the cache.
 	live  client.Reader
 	fleet *member.Fleet
-	// deliveries holds the Deliveries of the members. orphans finds those without a wrapper.
+	// deliveries has the Deliveries that the manager has read from the members.
 	deliveries *deliveries.Store
-	orphans    *deliveries.Orphans
-	pusher     Pusher
-	// history encrypts revisions that hold a Secret.
+	// orphans finds Deliveries whose wrapper does not exist, or is not placed on the Delivery's member.
+	orphans *deliveries.Orphans
+	pusher  Pusher
+	// history encrypts revisions whose objects include a Secret.
 	history *revision.HistoryKey
 	events  events.EventRecorder
 	clock   clock.PassiveClock
 
 	writes    writeCache
 	renderers renderers
-	// old renders revisions that members in a rollout still have. rollouts has the health of these members over time.
-	old      *oldrevisions.Store
+	// old renders earlier revisions, for members that keep an earlier revision during a rollout.
+	old *oldrevisions.Store
+	// rollouts has, for each member of a rollout, the state of the member and when that state began.
 	rollouts rolloutMemory
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// started is the time at which the loop began: when the process became leader. Set by listen.
+	// started is when this process became leader and the loop began to work. listen sets it.
 	started time.Time
 }
 
-// Dependencies are what both scopes share. All fields are required.
+// Dependencies are what the loops for Federated and for ClusterFederated share. All fields are required.
 type Dependencies struct {
 	Fleet *member.Fleet
-	// Deliveries holds the Deliveries of the members. Orphans gets the members on which each wrapper is placed.
+	// Deliveries has the Deliveries that the manager has read from the members.
 	Deliveries *deliveries.Store
-	Orphans    *deliveries.Orphans
-	Pusher     Pusher
-	// History encrypts revisions that hold a Secret.
+	// Orphans finds Deliveries whose wrapper does not exist, or is not placed on the Delivery's member. Each reconcile
+	// reports to it on which members a wrapper is placed.
+	Orphans *deliveries.Orphans
+	Pusher  Pusher
+	// History encrypts revisions whose objects include a Secret.
 	History *revision.HistoryKey
 	Clock   clock.PassiveClock
 }
 
-// New makes the reconciler of one scope.
+// New makes the loop over wrappers of one scope.
 func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconciler {
 	r := &Reconciler{
 		kind:       kind,
@@ -93,13 +98,14 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 
 // SetupWithManager adds the loop to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	// Only this controller writes the status. So a change of the status alone starts no reconcile.
+	// Only this loop writes the status, so a change of the status alone starts no reconcile.
 	authored := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionOrFinalizersChanged)
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(string(r.kind)).
 		For(r.newWrapper(), builder.WithPredicates(authored)).
 		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.all), builder.WithPredicates(placementChanged)).
 		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.rollingOn), builder.WithPredicates(collectorChanged)).
+		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.takingFrom), builder.WithPredicates(collectorChanged)).
 		Watches(&v1alpha1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.approved)).
 		WatchesRawSource(source.Func(r.listen)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
@@ -110,7 +116,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// Wake enqueues a wrapper of this scope for a reconcile.
+// Wake enqueues a wrapper for a reconcile if the wrapper is of this loop's scope.
 func (r *Reconciler) Wake(key push.Key) {
 	if key.Kind != r.kind {
 		return
@@ -127,14 +133,14 @@ func (r *Reconciler) Wake(key push.Key) {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	key := push.Key{Kind: r.kind, NamespacedName: req.NamespacedName}
 	cached := r.newWrapper()
-	if err := r.client.Get(ctx, req.NamespacedName, cached.(client.Object), client.UnsafeDisableDeepCopy); err != nil { //nolint:forcetypeassert // both are
+	if err := r.client.Get(ctx, req.NamespacedName, cached.(client.Object), client.UnsafeDisableDeepCopy); err != nil { //nolint:forcetypeassert // both wrappers are client.Objects
 		if !apierrors.IsNotFound(err) {
 			return ctrl.Result{}, fmt.Errorf("reading %s: %w", key, err)
 		}
 		r.forget(key)
 		return ctrl.Result{}, nil
 	}
-	wrapper := r.writes.newest(cached.DeepCopyObject().(v1alpha1.Wrapper)) //nolint:forcetypeassert // a copy of a wrapper is one
+	wrapper := r.writes.newest(cached.DeepCopyObject().(v1alpha1.Wrapper)) //nolint:forcetypeassert // the copy of a Wrapper is a Wrapper
 	p := &reconciliation{Reconciler: r, key: key, cached: cached, wrapper: wrapper, now: r.clock.Now()}
 	if wrapper.GetDeletionTimestamp() != nil {
 		return p.delete(ctx)
@@ -146,39 +152,58 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 type reconciliation struct {
 	*Reconciler
 	key push.Key
-	// cached is the cache's own copy and must not be changed. wrapper is the newest known copy, and belongs to the reconcile.
-	cached, wrapper v1alpha1.Wrapper
-	now             time.Time
+	// cached is the copy in the cache, which the reconcile must not change.
+	cached v1alpha1.Wrapper
+	// wrapper is the newest copy that this process has. The reconcile may change it.
+	wrapper v1alpha1.Wrapper
+	now     time.Time
 
-	// members is the registry, set by listMembers.
+	// members are the MemberClusters by name, without those that are being deleted. listMembers sets it.
 	members map[string]*v1alpha1.MemberCluster
-	// approvals are those of this wrapper, set by listApprovals.
+	// approvals are the Approvals of this wrapper. listApprovals sets it.
 	approvals []v1alpha1.Approval
-	// overwrites are the Deliveries that an Approval allows the manager to overwrite, by member. Set by listApprovals.
+	// overwrites are the Deliveries that an Approval allows the manager to overwrite, by member. listApprovals sets it.
 	overwrites map[string]*v1alpha1.DeliveryVersion
-	// revision is the name of the present spec's ControllerRevision, set by revise.
+	// revision is the name of the ControllerRevision of the present spec. revise sets it.
 	revision string
-	// invalid is the reason why the spec cannot be rendered for any member. Set by revise and render.
+	// invalid is the error of a spec from which the manager cannot make any desired state; "" if the spec is valid.
+	// revise, place, render and rollOut set it.
 	invalid string
-	// decision is the decision on members. Set by place.
+	// decision has the members on which the wrapper is placed. place sets it.
 	decision placement.Decision
-	// desired is the desired state of each placed member. refusals is the reason why a member has none. Set by render.
-	desired  map[string]*push.Desired
+	// desired has the desired state of each placed member. render sets it, and rollOut changes it.
+	desired map[string]*push.Desired
+	// refusals has, for each placed member for which an override fails, the reason. render sets it.
 	refusals map[string]report.Refusal
-	// rollout is the state of the rollout; the zero value if all members change at the same time. waits is why a member is not updated, and
-	// rolloutAgain when time alone changes that. Set by rollOut.
-	rollout      v1alpha1.RolloutStatus
+	// rollout is the state of the rollout; the zero value if all members change at the same time. rollOut sets it.
+	rollout v1alpha1.RolloutStatus
+	// rolloutAgain is the time at which the rollout needs a reconcile even if no event starts one; zero if only an
+	// event can change the rollout. rollOut sets it.
 	rolloutAgain time.Time
-	waits        map[string]report.Wait
+	// waits has, for each member that does not get the newest revision now, the reason. rollOut sets it.
+	waits map[string]report.Wait
+	// upgrade has the versions of the Subscriptions with approve: Latest. takeVersions sets it.
+	upgrade v1alpha1.UpgradeStatus
+	// versionsAgain is the time at which the manager decides again whether to take another version, even without an
+	// event; zero if only an event can change that decision. takeVersions sets it.
+	versionsAgain time.Time
 }
 
-// advance takes a wrapper that is not being deleted through the steps. A fault in the wrapper is no error: publish
-// reports it in the status. An error comes from the host's API server, and the reconcile is tried again.
+// resolved returns the wrapper's present spec, with the versions that the manager has taken as targets of the
+// Subscriptions.
+func (p *reconciliation) resolved() *v1alpha1.WrapperSpec {
+	return upgrade.Resolve(p.wrapper.WrapperSpec(), &p.upgrade)
+}
+
+// advance makes all steps for a wrapper that is not being deleted. For an invalid spec it returns no error, because
+// publish reports that in the status. It returns an error if the host's API server refuses a request or does not
+// answer; the manager then repeats the reconcile.
 func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err error) {
 	for _, step := range []func(context.Context) error{
 		p.addFinalizer,
 		p.listMembers,
 		p.listApprovals,
+		p.takeVersions,
 		p.revise,
 		p.place,
 		p.render,
@@ -187,7 +212,8 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 	} {
 		if err := step(ctx); err != nil {
 			if apierrors.IsConflict(err) {
-				// The cache lags behind the last write. It wakes the wrapper when it has caught up.
+				// The cache does not have the newest version of the wrapper yet, so the API server refused this write.
+				// Another reconcile follows and reads a newer version.
 				return ctrl.Result{RequeueAfter: time.Second}, nil
 			}
 			return ctrl.Result{}, err
@@ -197,8 +223,12 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 	if err != nil {
 		return result, err
 	}
-	// No event announces that the hour is over, in which the wrapper may leave only so many members, or that a wave has soaked.
-	for _, again := range []time.Time{p.decision.Again, p.rolloutAgain} {
+	// The manager also reconciles without an event: when the hour ends for which maxRemoval limits removals, when a wave's
+	// soak time ends, and when the manager may take another version.
+	if p.invalid != "" {
+		p.versionsAgain = time.Time{} // another version does not correct the spec
+	}
+	for _, again := range []time.Time{p.decision.Again, p.rolloutAgain, p.versionsAgain} {
 		if again.IsZero() {
 			continue
 		}
@@ -216,8 +246,8 @@ func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 	return &v1alpha1.Federated{}
 }
 
-// forget drops what this process keeps of a wrapper that is gone. Members keep their objects: a wrapper that
-// disappeared without its finalizer's work is no reason to remove anything.
+// forget drops what this process remembers of a wrapper that no longer exists. It removes nothing from the members,
+// because a wrapper may disappear before the manager has processed its deletion. The members then keep its objects.
 func (r *Reconciler) forget(key push.Key) {
 	r.writes.forget(key)
 	r.renderers.forget(key)
@@ -225,18 +255,19 @@ func (r *Reconciler) forget(key push.Key) {
 	for _, name := range r.pusher.DesiredMembers(key) {
 		r.pusher.RemoveDesired(key, name)
 	}
-	_ = r.pusher.TakeKept(key) // the wrapper is gone, so there is no object for the event
+	_ = r.pusher.TakeKept(key) // the result is dropped: the event about kept objects needs the wrapper, which is gone
 }
 
-// listen lets Wake reach the loop's queue.
-func (r *Reconciler) listen(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+// listen stores the loop's queue, to which Wake adds wrappers. The manager calls it when the loop starts.
+func (r *Reconciler) listen(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue, r.started = queue, r.clock.Now()
+	wrappers.begin(ctx, r)
 	return nil
 }
 
-// all returns every wrapper of this scope, for changes on which any placement may depend.
+// all returns every wrapper of this scope, because a change of a MemberCluster may change the placement of any wrapper.
 func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	_ = r.each(ctx, func(w v1alpha1.Wrapper) {

@@ -42,33 +42,34 @@ func TestAReconcileTakesANewWrapperToThePusher(t *testing.T) {
 		t.Errorf("decision: %s", diff)
 	}
 	if diff := cmp.Diff([]string{"east"}, r.pusher.DesiredMembers(web)); diff != "" {
-		t.Errorf("wanted of the pusher: %s", diff)
+		t.Errorf("the desired states that the pusher got: %s", diff)
 	}
 	revisions := &appsv1.ControllerRevisionList{}
 	if err := c.List(t.Context(), revisions); err != nil || len(revisions.Items) != 1 {
-		t.Errorf("revisions: %v, %v", revisions.Items, err)
+		t.Errorf("revisions on the host: %v, %v", revisions.Items, err)
 	}
 }
 
-// A wrapper can vanish without its finalizer's work, for instance when the host is restored from a backup.
+// A wrapper can disappear before the manager has processed its deletion, for instance when the host is restored from a
+// backup. The manager must then forget what it has in memory about the wrapper.
 func TestNothingIsKeptOfAWrapperThatIsGone(t *testing.T) {
 	r, _ := host(t, nil)
 	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.WrapperIdentity{Kind: web.Kind, Namespace: web.Namespace, Name: web.Name, UID: "u"}})
 	r.writes.noteWritten(wrapper("u", "9", 1))
-	if _, err := r.renderers.of(web, rendered("u", object, 1), nil); err != nil {
+	if _, err := r.renderers.of(web, rendered("u", object, 1), nil, none); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err != nil {
 		t.Fatal(err)
 	}
 	if wanted := r.pusher.DesiredMembers(web); len(wanted) > 0 || len(r.writes.last) > 0 || len(r.renderers.byKey) > 0 {
-		t.Errorf("wanted of %v, %d writes and %d renderers are kept", wanted, len(r.writes.last), len(r.renderers.byKey))
+		t.Errorf("the process still has desired states on %v, %d writes and %d renderers", wanted, len(r.writes.last), len(r.renderers.byKey))
 	}
 }
 
 func TestWakeEnqueuesWrappersOfItsOwnScope(t *testing.T) {
 	r, _ := host(t, nil)
-	r.Wake(web) // before the loop has a queue
+	r.Wake(web) // must not fail before the loop has a queue
 	queue := workqueue.NewTypedRateLimitingQueue(retryLimiter())
 	defer queue.ShutDown()
 	if err := r.listen(t.Context(), queue); err != nil {
@@ -78,7 +79,7 @@ func TestWakeEnqueuesWrappersOfItsOwnScope(t *testing.T) {
 	other.Kind = v1alpha1.KindClusterFederated
 	r.Wake(other)
 	if queue.Len() != 0 {
-		t.Error("a wrapper of the other scope is enqueued")
+		t.Error("the loop enqueued a wrapper of the other scope")
 	}
 	r.Wake(web)
 	if got, _ := queue.Get(); got.NamespacedName != web.NamespacedName {
@@ -109,14 +110,14 @@ func TestTheWrapperIndexGivesCopiesOfTheCacheToTheLoopOfTheirScope(t *testing.T)
 	namespaced.writes.noteWritten(wrapper("u", "9", 1))
 	index.OnAdd(wrapper("u", "8", 1), true)
 	if namespaced.writes.last[web].wrapper == nil {
-		t.Error("an older copy takes the place of the last write")
+		t.Error("an older copy of the cache replaces the last write")
 	}
 	index.OnUpdate(nil, wrapper("u", "9", 1))
 	if namespaced.writes.last[web].wrapper != nil {
-		t.Error("the last write is kept although the cache has it")
+		t.Error("the last write must be dropped once the cache has it")
 	}
 	if len(clusterScoped.writes.last) > 0 {
-		t.Error("the other loop got it")
+		t.Error("the loop of the other scope got the copy")
 	}
 	index.OnAdd("no wrapper", false)
 	index.OnDelete(cache.DeletedFinalStateUnknown{Obj: wrapper("u", "9", 1)})
@@ -133,8 +134,8 @@ func TestTheWrapperOfARevisionIsItsOwner(t *testing.T) {
 		want   corev1.ObjectReference
 		ok     bool
 	}{
-		"no owner":                    {},
-		"an owner that is no wrapper": {owners: owner("apps/v1", "StatefulSet")},
+		"no owner":                 {},
+		"an owner of another kind": {owners: owner("apps/v1", "StatefulSet")},
 		"a Federated": {owner(own, "Federated"),
 			corev1.ObjectReference{APIVersion: own, Kind: "Federated", Namespace: "shop", Name: "web", UID: "u"}, true},
 		"a ClusterFederated has no namespace": {owner(own, "ClusterFederated"),

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// things is a reader of the host that knows when things were deleted: zero = not, absent = gone.
+// things is a reader of the host's objects. deleted has the deletionTimestamp of each object by name. The zero time
+// stands for an object that is not being deleted; an object without an entry does not exist.
 type things struct {
 	client.Reader
 	deleted map[string]time.Time
@@ -48,17 +49,17 @@ func TestWhetherAWrapperWasDeletedWithItsNamespaceOrCRD(t *testing.T) {
 		fail    error
 		want    bool
 	}{
-		"deleted by itself":                            {deleted: map[string]time.Time{"shop": {}, crd: {}}},
-		"deleted, and its namespace after it":          {deleted: map[string]time.Time{"shop": now.Add(time.Second), crd: {}}},
-		"deleted with its namespace":                   {deleted: map[string]time.Time{"shop": now, crd: {}}, want: true},
-		"its namespace was deleted before it":          {deleted: map[string]time.Time{"shop": now.Add(-time.Second), crd: {}}, want: true},
-		"its namespace is gone":                        {deleted: map[string]time.Time{crd: {}}, want: true},
-		"its kind was deleted before it":               {deleted: map[string]time.Time{"shop": {}, crd: now.Add(-time.Minute)}, want: true},
-		"its kind was deleted after it":                {deleted: map[string]time.Time{"shop": {}, crd: now.Add(time.Minute)}},
-		"both were made again since":                   {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Second), want: true},
-		"both were made in the second of its deletion": {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now},
-		"both were made while the clock was ahead":     {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Hour)},
-		"the host does not answer":                     {fail: errors.New("no answer")},
+		"deleted by itself":                                  {deleted: map[string]time.Time{"shop": {}, crd: {}}},
+		"deleted, and its namespace after it":                {deleted: map[string]time.Time{"shop": now.Add(time.Second), crd: {}}},
+		"deleted with its namespace":                         {deleted: map[string]time.Time{"shop": now, crd: {}}, want: true},
+		"its namespace was deleted before it":                {deleted: map[string]time.Time{"shop": now.Add(-time.Second), crd: {}}, want: true},
+		"its namespace is gone":                              {deleted: map[string]time.Time{crd: {}}, want: true},
+		"its kind was deleted before it":                     {deleted: map[string]time.Time{"shop": {}, crd: now.Add(-time.Minute)}, want: true},
+		"its kind was deleted after it":                      {deleted: map[string]time.Time{"shop": {}, crd: now.Add(time.Minute)}},
+		"both were created again after its deletion began":   {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Second), want: true},
+		"both were created in the second of its deletion":    {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now},
+		"both were created while the host's clock was ahead": {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Hour)},
+		"the host does not answer":                           {fail: errors.New("no answer")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := wrapper("u", "1", 1)
@@ -66,7 +67,7 @@ func TestWhetherAWrapperWasDeletedWithItsNamespaceOrCRD(t *testing.T) {
 			p := &reconciliation{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w, now: now.Add(time.Minute)}
 			got, err := p.isDeletedByCascade(t.Context())
 			if got != test.want || (err != nil) != (test.fail != nil) {
-				t.Errorf("deleted by a cascade: %v, %v", got, err)
+				t.Errorf("that the wrapper is deleted by a cascade is %v (%v), want the opposite", got, err)
 			}
 		})
 	}
@@ -86,17 +87,17 @@ func TestTheManagerReadsNamespaceAndCRDOnceForEachDeletion(t *testing.T) {
 		return is
 	}
 	if isCascade() {
-		t.Fatal("the wrapper alone was deleted")
+		t.Fatal("a wrapper that was deleted by itself counts as deleted with its namespace or CRD")
 	}
 	r.live = things{fail: errors.New("a second read")}
 	if isCascade() {
-		t.Fatal("the first answer was not kept")
+		t.Fatal("the manager reads namespace and CRD again for the same deletion")
 	}
-	// The host was restored from a backup, and now its namespace goes.
+	// After that, the host is restored from a backup, and the wrapper is deleted again, this time with its namespace.
 	w.DeletionTimestamp = &metav1.Time{Time: now.Add(time.Hour)}
 	r.live = things{deleted: map[string]time.Time{"shop": now.Add(time.Hour), crd: {}}}
 	if !isCascade() {
-		t.Error("the answer about the first deletion is used for another one")
+		t.Error("the result of the first deletion must not be used for another deletion")
 	}
 }
 
@@ -114,7 +115,7 @@ func TestAMemberThatIsNotConnectedDoesNotCountAsLeft(t *testing.T) {
 	r, _ := host(t, nil)
 	p := &reconciliation{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
 	if p.left("east") {
-		t.Error("a member that is not connected counts as left")
+		t.Error("a member that is not connected must not count as left")
 	}
 	if diff := cmp.Diff([]string{"east"}, p.stillLeaving([]string{"east"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

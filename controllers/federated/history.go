@@ -29,14 +29,16 @@ import (
 )
 
 const (
-	// historyPage is how many revisions the manager reads in one page: each may be as large as a wrapper.
+	// historyPage is the number of revisions in one page of a list. It is small, because a revision may be as large as
+	// a wrapper.
 	historyPage = 10
-	// historyRetry is the pause after a failure before the rest is tried again.
+	// historyRetry is the pause after an error before History tries again.
 	historyRetry = 30 * time.Second
 )
 
-// History goes through the revisions that earlier processes wrote. It encrypts those that an earlier version of Fairlead
-// wrote with a Secret in clear, and records an event for those whose key is lost. No member depends on either.
+// History checks, once after the start of the manager, the revisions that earlier processes wrote. It encrypts
+// revisions that an earlier version of Fairlead wrote with a Secret in plain text. It records an event for revisions
+// that were encrypted with a lost key. If either check fails, the members are not affected.
 type History struct {
 	client client.Client
 	live   client.Reader
@@ -44,19 +46,19 @@ type History struct {
 	key    *revision.HistoryKey
 }
 
-// NewHistory makes the history of all wrappers.
+// NewHistory makes a History. key is the host's present key.
 func NewHistory(mgr ctrl.Manager, key *revision.HistoryKey) *History {
 	return &History{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key,
 		events: boundedRecorder{mgr.GetEventRecorder("fairlead")}}
 }
 
-// Start implements manager.Runnable. It returns when both are done.
+// Start implements manager.Runnable. It returns when both checks are complete.
 func (h *History) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{h.recordUnreadable, h.encryptPlain} {
 		_ = wait.PollUntilContextCancel(ctx, historyRetry, true, func(ctx context.Context) (bool, error) {
 			err := step(ctx)
 			if err != nil {
-				log.FromContext(ctx).Error(err, "checking the revisions of earlier processes; trying again")
+				log.FromContext(ctx).Error(err, "checking the revisions of earlier processes failed; the manager tries again")
 			}
 			return err == nil, nil
 		})
@@ -64,8 +66,8 @@ func (h *History) Start(ctx context.Context) error {
 	return nil
 }
 
-// encryptPlain replaces revisions that hold a Secret in clear. They keep their names, since Deliveries and statuses
-// name them. Those that hold none are left as they are.
+// encryptPlain replaces each revision that has a Secret in plain text by an encrypted revision. The new revision has
+// the same name, because Deliveries and statuses refer to that name. Revisions without a Secret stay as they are.
 func (h *History) encryptPlain(ctx context.Context) error {
 	selector, err := revisions(v1alpha1.LabelContent, selection.DoesNotExist)
 	if err != nil {
@@ -76,7 +78,7 @@ func (h *History) encryptPlain(ctx context.Context) error {
 	for {
 		if err := h.live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector},
 			client.Limit(historyPage), client.Continue(list.Continue)); err != nil {
-			return errors.Join(append(failed, fmt.Errorf("listing the revisions of earlier processes: %w", err))...)
+			return errors.Join(append(failed, fmt.Errorf("listing the ControllerRevisions of earlier processes: %w", err))...)
 		}
 		for i := range list.Items {
 			if err := h.encrypt(ctx, &list.Items[i]); err != nil {
@@ -89,13 +91,14 @@ func (h *History) encryptPlain(ctx context.Context) error {
 	}
 }
 
-// encrypt replaces one revision if it holds a Secret. Its content cannot be changed in place. A manager that dies between
-// the two writes loses this one revision of the history.
+// encrypt replaces one revision if it has a Secret in plain text. It deletes the revision and creates it again, because
+// the API server allows no change of a revision's content. If the process ends between the deletion and the creation,
+// the revision is lost.
 func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) error {
 	uid := types.UID(old.Labels[v1alpha1.LabelUID])
 	decoded, err := h.key.Decode(old.Data.Raw, uid, old.Name)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "a revision cannot be read", "namespace", old.Namespace)
+		log.FromContext(ctx).Error(err, "the manager cannot read a revision of an earlier process", "namespace", old.Namespace)
 		return nil // trying again does not help
 	}
 	if !decoded.HoldsSecret {
@@ -109,7 +112,7 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	made.Namespace, made.Name, made.OwnerReferences = old.Namespace, old.Name, old.OwnerReferences
 	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.key.Label(decoded)}
 	made.Data.Raw = replaced
-	// A dry run finds out whether the API server accepts the new one, while the old one still exists.
+	// A dry run finds out whether the API server accepts the new revision, while the old one still exists.
 	rehearsed := made.DeepCopy()
 	rehearsed.Name, rehearsed.GenerateName = "", "fairlead-rehearsal-"
 	if err := h.client.Create(ctx, rehearsed, client.DryRunAll); err != nil {
@@ -122,7 +125,8 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	if err != nil {
 		return fmt.Errorf("replacing revision %s/%s, which holds a Secret in plain text: %w", old.Namespace, old.Name, err)
 	}
-	// Only this process has the content now. It tries until the API server accepts it, or the namespace goes.
+	// Now only this process has the content of the revision. So it repeats the creation until the API server accepts
+	// it, the namespace is deleted, or the manager ends.
 	var refused error
 	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		refused = h.client.Create(ctx, made.DeepCopy())
@@ -137,7 +141,7 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	return nil
 }
 
-// recordUnreadable makes an event for each wrapper that has revisions encrypted with a lost key.
+// recordUnreadable records an event for each wrapper that has revisions encrypted with a lost key.
 func (h *History) recordUnreadable(ctx context.Context) error {
 	selector, err := revisions(v1alpha1.LabelContent, selection.Exists)
 	if err != nil {
@@ -146,7 +150,7 @@ func (h *History) recordUnreadable(ctx context.Context) error {
 	readable, err := labels.NewRequirement(v1alpha1.LabelContent, selection.NotIn,
 		[]string{v1alpha1.ContentPlain, h.key.Label(revision.Revision{HoldsSecret: true})})
 	if err != nil {
-		return fmt.Errorf("selecting revisions: %w", err)
+		return fmt.Errorf("making the label selector for ControllerRevisions: %w", err)
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
@@ -154,7 +158,7 @@ func (h *History) recordUnreadable(ctx context.Context) error {
 	for {
 		if err := h.live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector.Add(*readable)},
 			client.Limit(50*historyPage), client.Continue(list.Continue)); err != nil {
-			return fmt.Errorf("listing revisions that cannot be read: %w", err)
+			return fmt.Errorf("listing the ControllerRevisions whose key is lost: %w", err)
 		}
 		for i := range list.Items {
 			if owner, ok := ownerOf(&list.Items[i]); ok {
@@ -167,29 +171,32 @@ func (h *History) recordUnreadable(ctx context.Context) error {
 	}
 	for owner, names := range unreadable {
 		slices.Sort(names)
-		log.FromContext(ctx).Info("revisions cannot be read: their key is lost", "kind", owner.Kind, "namespace", owner.Namespace,
+		log.FromContext(ctx).Info("the manager cannot read revisions of a wrapper: the key that encrypted them is lost", "kind", owner.Kind, "namespace", owner.Namespace,
 			"name", owner.Name, "revisions", names)
 		h.events.Eventf(&owner, nil, corev1.EventTypeWarning, v1alpha1.ReasonRevisionUnreadable, "Revise",
-			"%d revisions cannot be read: they were encrypted with another key than the one in Secret %s/%s. Restore that Secret from a backup and "+
-				"restart the manager, or do without them. Members are not affected: %s", len(names), v1alpha1.SystemNamespace, v1alpha1.HistorySecret, strings.Join(names, ", "))
+			"the manager cannot read %d revisions: they were encrypted with another key than the one in Secret %s/%s. Restore that Secret from a backup and "+
+				"restart the manager, or do without these revisions. Members are not affected. The revisions: %s",
+			len(names), v1alpha1.SystemNamespace, v1alpha1.HistorySecret, strings.Join(names, ", "))
 	}
 	return nil
 }
 
-// revisions selects the ControllerRevisions of wrappers that have, or lack, a label.
+// revisions returns a label selector for the ControllerRevisions of wrappers. If has is selection.Exists, it selects
+// only those with the given label. If has is selection.DoesNotExist, it selects only those without that label.
 func revisions(label string, has selection.Operator) (labels.Selector, error) {
 	selector := labels.NewSelector()
 	for key, operator := range map[string]selection.Operator{v1alpha1.LabelUID: selection.Exists, label: has} {
 		requirement, err := labels.NewRequirement(key, operator, nil)
 		if err != nil {
-			return nil, fmt.Errorf("selecting revisions: %w", err)
+			return nil, fmt.Errorf("making the label selector for ControllerRevisions: %w", err)
 		}
 		selector = selector.Add(*requirement)
 	}
 	return selector, nil
 }
 
-// ownerOf is the wrapper that owns a revision.
+// ownerOf returns the wrapper that owns a revision. It returns false if no ownerReference of the revision names a
+// wrapper.
 func ownerOf(stored *metav1.PartialObjectMetadata) (corev1.ObjectReference, bool) {
 	for _, o := range stored.OwnerReferences {
 		if o.APIVersion != v1alpha1.GroupVersion.String() {

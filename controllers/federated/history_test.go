@@ -42,12 +42,12 @@ func testKey(t *testing.T, first byte) *revision.HistoryKey {
 	return key
 }
 
-// historyWith looks after the site's history with a key.
+// historyWith returns a History of the site that uses the given key.
 func (s *site) historyWith(key *revision.HistoryKey) *History {
 	return &History{client: s.client, live: s.live, events: s.events, key: key}
 }
 
-// secretSite is a site whose wrapper holds a Secret and an override of it.
+// secretSite returns a site whose wrapper contains a Secret.
 func secretSite(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
@@ -60,7 +60,7 @@ func secretSite(t *testing.T) *site {
 	return s
 }
 
-// plain writes the revision of the wrapper's spec as the version before this one did.
+// plain writes the revision of the wrapper's spec in plain text, as an earlier version of Fairlead did.
 func (s *site) plain() *appsv1.ControllerRevision {
 	s.Helper()
 	stored, err := revision.Of(&s.wrapper.Spec)
@@ -77,10 +77,10 @@ func (s *site) plain() *appsv1.ControllerRevision {
 	return old
 }
 
-// viewer is a client of a person with the built-in role view in the site's namespace.
+// viewer is the client of a person who has the built-in role view in the site's namespace.
 func (s *site) viewer() client.Client {
 	s.Helper()
-	for _, role := range []string{"view", "system:aggregate-to-view"} { // the first is filled from the second by a controller
+	for _, role := range []string{"view", "system:aggregate-to-view"} { // a controller copies the rules of the second role into the first
 		binding := &rbacv1.RoleBinding{RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "viewer"}}}
 		binding.Namespace, binding.Name = s.wrapper.Namespace, strings.ReplaceAll(role, ":", "-")
@@ -94,7 +94,7 @@ func (s *site) viewer() client.Client {
 	if err != nil {
 		s.Fatal(err)
 	}
-	// The API server learns of the bindings a moment after they are made.
+	// The authorizer of the API server knows new RoleBindings only a moment after their creation.
 	if err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := c.List(ctx, &appsv1.ControllerRevisionList{}, client.InNamespace(s.wrapper.Namespace))
 		return err == nil, ignoreForbidden(err)
@@ -119,7 +119,7 @@ func (s *site) expectNoPassword(what string, seen any) {
 	}
 	for _, p := range passwords {
 		if strings.Contains(string(data), p) {
-			s.Errorf("%s: the value is there: %s", what, data)
+			s.Errorf("%s has the value of the Secret: %s", what, data)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestTheViewRoleReadsNoSecretFromRevisionsEventsOrStatus(t *testing.T) {
 	if err := s.historyWith(s.history).Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.historyWith(testKey(t, 2)).Start(t.Context()); err != nil { // which makes an event
+	if err := s.historyWith(testKey(t, 2)).Start(t.Context()); err != nil { // this start, with another key, records the event RevisionUnreadable
 		t.Fatal(err)
 	}
 	s.eventsOf(v1alpha1.ReasonRevisionUnreadable, 1)
@@ -146,12 +146,12 @@ func TestTheViewRoleReadsNoSecretFromRevisionsEventsOrStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(revisions.Items) != 2 {
-		t.Fatalf("%d revisions, want that of before and the present one", len(revisions.Items))
+		t.Fatalf("%d revisions, want the earlier one and the present one", len(revisions.Items))
 	}
 	s.expectNoPassword("revisions", revisions.Items)
 	recorded := &eventsv1.EventList{}
 	if err := viewer.List(t.Context(), recorded, in); err != nil || len(recorded.Items) == 0 {
-		t.Fatalf("%d events, %v", len(recorded.Items), err)
+		t.Fatalf("%d events were sent (%v)", len(recorded.Items), err)
 	}
 	s.expectNoPassword("events", recorded.Items)
 	stored := &v1alpha1.Federated{}
@@ -159,24 +159,24 @@ func TestTheViewRoleReadsNoSecretFromRevisionsEventsOrStatus(t *testing.T) {
 		t.Errorf("reading the wrapper: %v", err)
 	}
 	if err := s.Get(t.Context(), client.ObjectKeyFromObject(s.wrapper), stored); err != nil || len(stored.Status.Clusters) != 1 {
-		t.Fatalf("status %+v, %v", stored.Status, err)
+		t.Fatalf("the stored status is %+v (%v)", stored.Status, err)
 	}
 	s.expectNoPassword("status", stored.Status)
 
-	for i := range revisions.Items { // and with the key all is there
+	for i := range revisions.Items { // with the key, the manager can still read the content
 		r := &revisions.Items[i]
 		got, err := s.history.Decode(r.Data.Raw, s.wrapper.UID, r.Name)
 		if err != nil || !strings.Contains(string(got.Data), password) {
-			t.Errorf("revision %s reads %s, %v", r.Name, got.Data, err)
+			t.Errorf("revision %s was decrypted to %s, %v", r.Name, got.Data, err)
 		}
 		if r.Name == old.Name && (r.Revision != old.Revision || r.UID == old.UID) {
-			t.Errorf("that of before was not made anew as it was: %+v", r)
+			t.Errorf("the encrypted revision differs from the one in plain text: %+v", r)
 		}
 	}
 }
 
-// publishRefusal publishes a status, and records an event, about an override that fails on the Secret's value. Neither
-// may quote that value.
+// publishRefusal publishes a status and an event about an override that fails on a field of the Secret. Neither the
+// status nor the event may contain the field's value.
 func (p *reconciliation) publishRefusal(t *testing.T) {
 	t.Helper()
 	spec := p.wrapper.WrapperSpec().DeepCopy()
@@ -187,7 +187,7 @@ func (p *reconciliation) publishRefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err = renderer.For(selection.Member{Name: "east"}); err == nil {
-		t.Fatal("the override works")
+		t.Fatal("the override did not fail")
 	}
 	in := p.snapshot(&v1alpha1.WrapperStatus{})
 	in.Members = []report.Member{{Name: "east", Refusal: refusal(err), Reachability: report.Reachability{Known: true, Usable: true}}}
@@ -207,11 +207,12 @@ func TestRevisionsWithoutASecretStayAsTheyAre(t *testing.T) {
 	}
 	is := &appsv1.ControllerRevision{}
 	if err := s.Get(t.Context(), client.ObjectKeyFromObject(old), is); err != nil || is.UID != old.UID || is.ResourceVersion != old.ResourceVersion {
-		t.Errorf("it was written: %+v, %v", is, err)
+		t.Errorf("the revision without a Secret was written: %+v, %v", is, err)
 	}
 }
 
-// A lost key loses only history: the manager reports it, and continues with the wrapper.
+// After the loss of the key, the manager cannot read the old revisions. It reports that, and still reconciles the
+// wrapper.
 func TestALostKeyLosesOnlyHistory(t *testing.T) {
 	s := secretSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})
@@ -225,17 +226,17 @@ func TestALostKeyLosesOnlyHistory(t *testing.T) {
 	}
 	told := s.eventsOf(v1alpha1.ReasonRevisionUnreadable, 1)[0]
 	if told.Type != corev1.EventTypeWarning || !strings.Contains(told.Note, before) || !strings.Contains(told.Note, v1alpha1.HistorySecret) {
-		t.Errorf("told: %s %s", told.Type, told.Note)
+		t.Errorf("the event is: %s %s", told.Type, told.Note)
 	}
 	again := s.pass(v1alpha1.PlacementStatus{})
 	if err := again.revise(t.Context()); err != nil || again.revision == before || again.invalid != "" {
-		t.Errorf("the present spec's revision is %s (it was %s): %v", again.revision, before, err)
+		t.Errorf("the present spec has revision %s, and with the earlier key it had %s: %v", again.revision, before, err)
 	}
 	list := &appsv1.ControllerRevisionList{}
 	if err := s.List(t.Context(), list, client.InNamespace(s.wrapper.Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(list.Items, func(r appsv1.ControllerRevision) bool { return r.Name == before }) {
-		t.Error("what cannot be read was deleted: the key may come back")
+		t.Error("a revision that cannot be read was deleted, although a person may restore its key")
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// overwriteApproval is an Approval that allows the manager to overwrite the Deliveries of web on two members.
+// overwriteApproval returns an Approval that lets the manager overwrite the Deliveries of web on two members.
 func overwriteApproval(change func(*v1alpha1.Approval)) *v1alpha1.Approval {
 	a := &v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{
-		Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}, Allow: v1alpha1.AllowOverwrite,
+		Wrapper: v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}, Allow: v1alpha1.AllowOverwrite,
 		Clusters: []string{"east", "west"},
 		Overwrites: []v1alpha1.OverwrittenDelivery{
 			{Cluster: "east", UID: "d-east", Generation: 7}, {Cluster: "west", UID: "d-west", Generation: 2}},
@@ -37,13 +37,13 @@ func TestWhichApprovalsAllowAnOverwrite(t *testing.T) {
 		approvals []*v1alpha1.Approval
 		want      map[string]*v1alpha1.DeliveryVersion
 	}{
-		"none":                              {nil, none},
-		"an Approval":                       {[]*v1alpha1.Approval{overwriteApproval(nil)}, all},
-		"of an earlier wrapper of the name": {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "t" })}, none},
-		"of another wrapper":                {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "api" })}, none},
-		"of a ClusterFederated":             {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated })}, none},
-		"for something else":                {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease })}, none},
-		"in another namespace":              {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Namespace = "other" })}, none},
+		"none":        {nil, none},
+		"an Approval": {[]*v1alpha1.Approval{overwriteApproval(nil)}, all},
+		"an Approval for an earlier wrapper of the name": {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "t" })}, none},
+		"an Approval for another wrapper":                {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "api" })}, none},
+		"an Approval for a ClusterFederated":             {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated })}, none},
+		"an Approval of another decision":                {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease })}, none},
+		"an Approval in another namespace":               {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Namespace = "other" })}, none},
 		"two: the later one counts": {[]*v1alpha1.Approval{overwriteApproval(nil), overwriteApproval(func(a *v1alpha1.Approval) {
 			a.Name, a.CreationTimestamp = "web-0", metav1.NewTime(now.Add(time.Hour))
 			a.Spec.Overwrites = []v1alpha1.OverwrittenDelivery{{Cluster: "east", UID: "d-east", Generation: 9}}
@@ -77,10 +77,10 @@ func TestWhichWrapperAnApprovalWakes(t *testing.T) {
 		approval *v1alpha1.Approval
 		want     []reconcile.Request
 	}{
-		"its wrapper":                                {v1alpha1.KindFederated, overwriteApproval(nil), []reconcile.Request{{NamespacedName: web.NamespacedName}}},
-		"no wrapper of the other scope":              {v1alpha1.KindClusterFederated, overwriteApproval(nil), nil},
-		"a ClusterFederated":                         {v1alpha1.KindClusterFederated, cluster(v1alpha1.SystemNamespace), []reconcile.Request{{NamespacedName: types.NamespacedName{Name: "web"}}}},
-		"no ClusterFederated from another namespace": {v1alpha1.KindClusterFederated, cluster("shop"), nil},
+		"an Approval enqueues its wrapper":                              {v1alpha1.KindFederated, overwriteApproval(nil), []reconcile.Request{{NamespacedName: web.NamespacedName}}},
+		"an Approval enqueues no wrapper of the other scope":            {v1alpha1.KindClusterFederated, overwriteApproval(nil), nil},
+		"an Approval in fairlead-system enqueues its ClusterFederated":  {v1alpha1.KindClusterFederated, cluster(v1alpha1.SystemNamespace), []reconcile.Request{{NamespacedName: types.NamespacedName{Name: "web"}}}},
+		"an Approval in another namespace enqueues no ClusterFederated": {v1alpha1.KindClusterFederated, cluster("shop"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := host(t, nil)

@@ -15,15 +15,15 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/placement"
 )
 
-// schedulerManager is the field manager of status.placement, and of nothing else.
+// schedulerManager is the field manager that writes status.placement and no other field.
 const schedulerManager = v1alpha1.FieldManager + "-scheduler"
 
-// listMembers reads the registry. A member that is being unjoined counts as gone: the manager neither pushes to it nor
-// removes anything there.
+// listMembers reads the MemberClusters. It leaves out a MemberCluster that is being deleted, because a wrapper must
+// neither be pushed to that member nor leave it.
 func (p *reconciliation) listMembers(ctx context.Context) error {
 	list := &v1alpha1.MemberClusterList{}
 	if err := p.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing members: %w", err)
+		return fmt.Errorf("listing the MemberClusters: %w", err)
 	}
 	p.members = make(map[string]*v1alpha1.MemberCluster, len(list.Items))
 	for i := range list.Items {
@@ -34,9 +34,10 @@ func (p *reconciliation) listMembers(ctx context.Context) error {
 	return nil
 }
 
-// place decides on members, and writes the decision before any step acts on it. The write carries the resourceVersion
-// that was read, so it conflicts with a decision that this process has not read. Otherwise a member that was placed in
-// between could be forgotten.
+// place decides on which members the wrapper is placed, and writes the decision before any step acts on it. The write
+// names the resourceVersion of the wrapper on which this decision is based. If another process has written a decision
+// meanwhile, the API server therefore refuses this write. Without that check, this process would overwrite the other
+// decision and forget the members that it added.
 func (p *reconciliation) place(ctx context.Context) error {
 	previous := p.wrapper.WrapperStatus().Placement
 	before := *previous.DeepCopy()
@@ -68,16 +69,16 @@ func (p *reconciliation) place(ctx context.Context) error {
 	return p.writeDecision(ctx, decided.Status)
 }
 
-// isDecidedAgain reports whether a decision differs from the previous one at most in its generation. Such a decision
-// needs no write before the push, because the stored one has the same members, members to leave and counts of removals.
-// publish writes the generation with the status. A removal that waits gets a new name with each generation, so it is
-// never decided again.
+// isDecidedAgain reports whether a decision differs from the previous one at most in its generation. The manager can
+// push before it writes such a decision, because the stored one has the same members; publish writes the generation
+// later. While a removal waits for an Approval, a new generation always makes another decision:
+// status.placement.decision, which the Approval has to name, then changes.
 func isDecidedAgain(previous, decided v1alpha1.PlacementStatus) bool {
 	decided.ObservedGeneration = previous.ObservedGeneration
 	return equality.Semantic.DeepEqual(previous, decided)
 }
 
-// stillLeaving drops the members that have been left.
+// stillLeaving returns the names in leaving without those of members that the wrapper has left completely.
 func (p *reconciliation) stillLeaving(leaving []string) []string {
 	var still []string
 	for _, name := range leaving {
@@ -88,7 +89,7 @@ func (p *reconciliation) stillLeaving(leaving []string) []string {
 	return still
 }
 
-// left reports whether a wrapper has left a member: the last pass deleted the Delivery.
+// left reports whether the wrapper has left a member, that is, whether the last push there deleted the Delivery.
 func (p *reconciliation) left(name string) bool {
 	return p.pusher.Result(p.key, name).HasLeft()
 }
@@ -96,7 +97,7 @@ func (p *reconciliation) left(name string) bool {
 func (p *reconciliation) writeDecision(ctx context.Context, decided v1alpha1.PlacementStatus) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&decided)
 	if err != nil {
-		return fmt.Errorf("encoding the decision for %s: %w", p.key, err)
+		return fmt.Errorf("encoding status.placement of %s: %w", p.key, err)
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"placement": content}}}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(string(p.key.Kind)))
@@ -106,7 +107,7 @@ func (p *reconciliation) writeDecision(ctx context.Context, decided v1alpha1.Pla
 	u.SetResourceVersion(p.wrapper.GetResourceVersion())
 	if err := p.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.ForceOwnership, client.FieldOwner(schedulerManager)); err != nil {
-		return fmt.Errorf("writing the decision for %s: %w", p.key, err)
+		return fmt.Errorf("writing status.placement of %s: %w", p.key, err)
 	}
 	p.wrapper.SetResourceVersion(u.GetResourceVersion())
 	p.wrapper.WrapperStatus().Placement = decided

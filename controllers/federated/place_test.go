@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Everything that a push relies on is written before it. The generation alone comes with the status.
+// The manager writes a decision before the push that depends on it. If only the generation of the decision is new, the
+// manager writes it later, with the status.
 func TestADecisionIsWrittenBeforeThePushUnlessOnlyItsGenerationIsNew(t *testing.T) {
 	recent := metav1.NewTime(now.Add(-time.Hour / 2))
 	old := metav1.NewTime(now.Add(-2 * time.Hour))
@@ -21,13 +22,13 @@ func TestADecisionIsWrittenBeforeThePushUnlessOnlyItsGenerationIsNew(t *testing.
 		selects  []string
 		written  bool
 	}{
-		"the objects have changed":         {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}}, []string{"east"}, false},
-		"nothing was decided yet":          {v1alpha1.PlacementStatus{}, []string{"east"}, true},
-		"a member is added":                {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}}, []string{"east", "west"}, true},
-		"a member is left":                 {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east", "west"}}, []string{"east"}, true},
-		"a member was left meanwhile":      {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}, Leaving: []string{"gone"}}, []string{"east"}, true},
-		"a name is unknown":                {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}}, []string{"east", "nowhere"}, true},
-		"a removal that is old is counted": {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}, Removals: []v1alpha1.Removals{{Since: old, Count: 1, Placed: 2}}}, []string{"east"}, false},
+		"only the objects have changed":                        {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}}, []string{"east"}, false},
+		"no decision exists yet":                               {v1alpha1.PlacementStatus{}, []string{"east"}, true},
+		"a member is added":                                    {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}}, []string{"east", "west"}, true},
+		"a member begins to leave":                             {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east", "west"}}, []string{"east"}, true},
+		"a member that was leaving is not registered any more": {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}, Leaving: []string{"gone"}}, []string{"east"}, true},
+		"the placement has an unknown name":                    {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}}, []string{"east", "nowhere"}, true},
+		"an expired removal is still in the decision":          {v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}, Removals: []v1alpha1.Removals{{Since: old, Count: 1, Placed: 2}}}, []string{"east"}, false},
 		"a removal waits for an Approval, which has to name the new decision": {v1alpha1.PlacementStatus{ObservedGeneration: 1,
 			Clusters: []string{"east", "west"}, Withheld: []string{"west"}, Decision: "before",
 			Removals: []v1alpha1.Removals{{Since: recent, Count: 1, Placed: 3}}}, []string{"east"}, true},
@@ -59,19 +60,19 @@ func TestADecisionIsWrittenBeforeThePushUnlessOnlyItsGenerationIsNew(t *testing.
 				}
 			}
 			if written := stored().ObservedGeneration == 2; written != test.written {
-				t.Errorf("written before the push: %t: %+v", written, w.Status.Placement)
+				t.Errorf("that the decision is written before the push is %t, want the opposite: %+v", written, w.Status.Placement)
 			}
 			if decided := p.decision.Status; len(decided.Withheld) > 0 && (decided.Decision == "before" || stored().Decision != decided.Decision) {
-				t.Errorf("an Approval of the decision on the spec before would let a member go: %+v", decided)
+				t.Errorf("an Approval of the earlier decision would count for the new one: %+v", decided)
 			}
-			for range 2 { // a status that is not final waits for a second
+			for range 2 { // while a push is under way, the manager writes the status only in the second reconcile
 				if _, err := p.publish(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				p.now = p.now.Add(time.Minute)
 			}
 			if is := stored().ObservedGeneration; is != 2 {
-				t.Errorf("the status is of the decision on generation %d", is)
+				t.Errorf("the status has generation %d of the decision", is)
 			}
 		})
 	}

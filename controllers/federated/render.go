@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,14 +15,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/push"
 	"github.com/fairlead-dev/fairlead/overrides"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// renderers keeps the renderer of each wrapper's present generation, so that a change on a member costs no rendering. A
-// renderer reads the spec in the cache's own copy, which never changes. It must not read a reconcile's copy: the client
-// decodes the API server's answers into that.
+// renderers keeps the renderer of each wrapper's present generation, so that a reconcile after a change on a member
+// needs no new renderer. A renderer refers to the spec of the copy in the cache, which never changes. It must not refer
+// to the copy that a reconcile works on, because the client overwrites that copy with the API server's responses.
 type renderers struct {
 	mu    sync.Mutex
 	byKey map[push.Key]*renderer
@@ -30,24 +32,28 @@ type renderers struct {
 type renderer struct {
 	uid        types.UID
 	generation int64
+	versions   string // the result of versionsOf for the versions that the manager has taken
 	renderer   *render.Renderer
 	err        error
 }
 
-// of is the renderer of a wrapper's present generation. cached is the wrapper in the cache, which may be of another generation,
-// or nil. Admission has checked the spec; of checks it again, because a webhook can be bypassed.
-func (r *renderers) of(key push.Key, w, cached v1alpha1.Wrapper) (*render.Renderer, error) {
+// of returns the renderer for a wrapper's present generation and for the versions that the manager has taken for its
+// Subscriptions. cached is the copy in the cache; it may be of another generation, or nil. The method validates the
+// spec again, because a wrapper can bypass the webhook that validates it.
+func (r *renderers) of(key push.Key, w, cached v1alpha1.Wrapper, taken *v1alpha1.UpgradeStatus) (*render.Renderer, error) {
 	r.mu.Lock()
 	known := r.byKey[key]
 	r.mu.Unlock()
-	if known != nil && known.uid == w.GetUID() && known.generation == w.GetGeneration() {
+	versions := versionsOf(taken)
+	if known != nil && known.uid == w.GetUID() && known.generation == w.GetGeneration() && known.versions == versions {
 		return known.renderer, known.err
 	}
-	// Without the lock: reading a large spec takes a while, and the other wrappers do not wait for it.
-	known = &renderer{uid: w.GetUID(), generation: w.GetGeneration()}
+	// The lock is not held here: rendering a large spec takes a while, and reconciles of other wrappers must not wait
+	// for it.
+	known = &renderer{uid: w.GetUID(), generation: w.GetGeneration(), versions: versions}
 	known.err = overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()).ToAggregate()
 	if known.err == nil {
-		known.renderer, known.err = render.New(specOf(w, cached), w.GetNamespace())
+		known.renderer, known.err = render.New(upgrade.Resolve(specOf(w, cached), taken), w.GetNamespace())
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +64,18 @@ func (r *renderers) of(key push.Key, w, cached v1alpha1.Wrapper) (*render.Render
 	return known.renderer, known.err
 }
 
-// specOf is a copy of the wrapper's spec that never changes.
+// versionsOf returns the versions as one text, which can be compared; "" for a wrapper without approve: Latest.
+func versionsOf(taken *v1alpha1.UpgradeStatus) string {
+	var text strings.Builder
+	for i := range taken.Subscriptions {
+		s := &taken.Subscriptions[i]
+		text.WriteString(s.Name + "=" + s.CSV + "\n")
+	}
+	return text.String()
+}
+
+// specOf returns the wrapper's spec in a copy that never changes: the cache's copy if that has the same generation, and
+// a new copy if it has not.
 func specOf(w, cached v1alpha1.Wrapper) *v1alpha1.WrapperSpec {
 	if cached != nil && cached.GetUID() == w.GetUID() && cached.GetGeneration() == w.GetGeneration() {
 		return cached.WrapperSpec()
@@ -66,7 +83,7 @@ func specOf(w, cached v1alpha1.Wrapper) *v1alpha1.WrapperSpec {
 	return w.WrapperSpec().DeepCopy()
 }
 
-// follow has the renderer read a newer copy in the cache, so that the earlier copy can be freed.
+// follow makes the renderer refer to a newer copy in the cache, so that the earlier copy can be freed.
 func (r *renderers) follow(cached v1alpha1.Wrapper) {
 	r.mu.Lock()
 	known := r.byKey[keyOf(cached)]
@@ -82,13 +99,14 @@ func (r *renderers) forget(key push.Key) {
 	delete(r.byKey, key)
 }
 
-// render makes the desired state of each placed member. A member whose override fails keeps what it has, and the status
-// gives the reason. The other members go on.
+// render renders the objects for each placed member and makes the member's desired state from them. If an override
+// fails for a member, that member keeps its present objects, and the status gives the reason. The other members are
+// served.
 func (p *reconciliation) render(ctx context.Context) error {
 	if p.invalid != "" {
 		return nil
 	}
-	renderer, err := p.renderers.of(p.key, p.wrapper, p.cached)
+	renderer, err := p.renderers.of(p.key, p.wrapper, p.cached, &p.upgrade)
 	if err != nil {
 		p.invalid = err.Error()
 		return nil
@@ -125,7 +143,7 @@ func refusal(err error) report.Refusal {
 	return report.Refusal{Reason: v1alpha1.ReasonOverrideInvalid, Message: err.Error()}
 }
 
-// desiredOn is the desired state of one member without its rendering.
+// desiredOn returns the desired state of a wrapper on one member, without the rendering.
 func (p *reconciliation) desiredOn(mc *v1alpha1.MemberCluster) *push.Desired {
 	spec := p.wrapper.WrapperSpec()
 	return &push.Desired{
@@ -142,7 +160,8 @@ func (p *reconciliation) desiredOn(mc *v1alpha1.MemberCluster) *push.Desired {
 	}
 }
 
-// enqueue gives the pusher the desired state of each member. It does not wait for pushes.
+// enqueue gives the pusher the desired state of each member, and removes the desired states of all other members. It
+// does not wait for pushes.
 func (p *reconciliation) enqueue(context.Context) error {
 	if p.invalid != "" {
 		return nil

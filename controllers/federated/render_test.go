@@ -25,51 +25,62 @@ func rendered(uid types.UID, object string, generation int64) *v1alpha1.Federate
 
 const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
 
+// none is the status.upgrade of a wrapper without approve: Latest.
+var none = &v1alpha1.UpgradeStatus{}
+
+// taken returns a status.upgrade in which the manager has taken this version for Subscription a.
+func taken(csv string) *v1alpha1.UpgradeStatus {
+	return &v1alpha1.UpgradeStatus{Subscriptions: []v1alpha1.SubscriptionVersion{{Name: "a", CSV: csv}}}
+}
+
 func TestARendererServesOneGenerationOfOneWrapper(t *testing.T) {
 	var r renderers
-	first, err := r.of(web, rendered("u", object, 1), rendered("u", object, 1))
+	first, err := r.of(web, rendered("u", object, 1), rendered("u", object, 1), none)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		w    *v1alpha1.Federated
-		same bool
+		w     *v1alpha1.Federated
+		taken *v1alpha1.UpgradeStatus
+		same  bool
 	}{
-		"the same generation":         {rendered("u", object, 1), true},
-		"another generation":          {rendered("u", object, 2), false},
-		"a wrapper that is made anew": {rendered("v", object, 1), false},
+		"the same generation":         {rendered("u", object, 1), none, true},
+		"another generation":          {rendered("u", object, 2), none, false},
+		"another version":             {rendered("u", object, 1), taken("a.v1.0.0"), false},
+		"a wrapper that is made anew": {rendered("v", object, 1), none, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mine renderers
-			if _, err := mine.of(web, rendered("u", object, 1), rendered("u", object, 1)); err != nil {
+			if _, err := mine.of(web, rendered("u", object, 1), rendered("u", object, 1), none); err != nil {
 				t.Fatal(err)
 			}
 			before := mine.byKey[web]
-			if _, err := mine.of(web, test.w, test.w); err != nil {
+			if _, err := mine.of(web, test.w, test.w, test.taken); err != nil {
 				t.Fatal(err)
 			}
 			if same := mine.byKey[web] == before; same != test.same {
-				t.Errorf("the same renderer: %v", same)
+				t.Errorf("that the renderer is reused is %v, want the opposite", same)
 			}
 		})
 	}
 	r.forget(web)
-	again, err := r.of(web, rendered("u", object, 1), rendered("u", object, 1))
+	again, err := r.of(web, rendered("u", object, 1), rendered("u", object, 1), none)
 	if err != nil || again == first {
-		t.Errorf("what was forgotten is still there (%v)", err)
+		t.Errorf("the renderer is still there after forget (%v)", err)
 	}
 }
 
-// A webhook can be bypassed: the spec is checked again, and its fault is kept with its generation.
+// A wrapper can bypass the webhook, so the loop validates the spec too. It remembers the error for this generation of
+// the spec.
 func TestASpecThatCameThroughIsCheckedAgain(t *testing.T) {
 	var r renderers
 	const elsewhere = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"kube-system"}}`
 	for range 2 {
-		if _, err := r.of(web, rendered("u", elsewhere, 1), rendered("u", elsewhere, 1)); err == nil {
+		if _, err := r.of(web, rendered("u", elsewhere, 1), rendered("u", elsewhere, 1), none); err == nil {
 			t.Error("an object of another namespace is rendered")
 		}
 	}
-	if _, err := r.of(web, rendered("u", object, 2), rendered("u", object, 2)); err != nil {
+	if _, err := r.of(web, rendered("u", object, 2), rendered("u", object, 2), none); err != nil {
 		t.Errorf("a mended spec: %v", err)
 	}
 }
@@ -81,22 +92,22 @@ func TestWhichNewsOfAMemberConcernsWrappers(t *testing.T) {
 		change func(*v1alpha1.MemberCluster)
 		want   bool
 	}{
-		"nothing":      {func(*v1alpha1.MemberCluster) {}, false},
-		"how it fares": {func(m *v1alpha1.MemberCluster) { m.Status.KubernetesVersion = "v2" }, false},
-		"a label":      {func(m *v1alpha1.MemberCluster) { m.Labels = map[string]string{"cloud": "gcp"} }, true},
-		"its spec":     {func(m *v1alpha1.MemberCluster) { m.Generation = 2 }, true},
+		"nothing":    {func(*v1alpha1.MemberCluster) {}, false},
+		"its status": {func(m *v1alpha1.MemberCluster) { m.Status.KubernetesVersion = "v2" }, false},
+		"a label":    {func(m *v1alpha1.MemberCluster) { m.Labels = map[string]string{"cloud": "gcp"} }, true},
+		"its spec":   {func(m *v1alpha1.MemberCluster) { m.Generation = 2 }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := base.DeepCopy()
 			test.change(is)
 			if got := placementChanged.Update(event.UpdateEvent{ObjectOld: base, ObjectNew: is}); got != test.want {
-				t.Errorf("concerns them: %v", got)
+				t.Errorf("the change wakes wrappers: %v", got)
 			}
 		})
 	}
 }
 
-// A manager that has to stop does not render for a thousand members first.
+// When the manager stops, a reconcile must not go on to render for the remaining members.
 func TestRenderingEndsBetweenMembersWithItsContext(t *testing.T) {
 	p := &reconciliation{Reconciler: &Reconciler{}, key: web, wrapper: rendered("u", object, 1), members: map[string]*v1alpha1.MemberCluster{"east": {}}}
 	p.decision.Status.Clusters = []string{"east"}
@@ -106,7 +117,7 @@ func TestRenderingEndsBetweenMembersWithItsContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if err := p.render(t.Context()); err != nil || p.desired["east"] == nil {
-		t.Errorf("with time left: %v", err)
+		t.Errorf("rendering with a context that is not done returned %v", err)
 	}
 }
 

@@ -20,8 +20,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// rollOut gives each member the revision that the rollout has for it now. render has made the newest one for all. It writes a new
-// state of the rollout before any step acts on it, so a restart of the manager repeats and skips nothing.
+// rollOut sets, for each member, the revision that the member should have now in the rollout. The step before it,
+// render, has rendered the newest revision for all members. rollOut writes a new state of the rollout before any step
+// acts on that state, so a restarted manager neither repeats nor skips a step.
 func (p *reconciliation) rollOut(ctx context.Context) error {
 	spec := p.wrapper.WrapperSpec()
 	if p.invalid != "" {
@@ -36,7 +37,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		p.invalid, p.desired, p.refusals = err.Error(), nil, nil
 		return nil
 	}
-	now := p.now.Truncate(time.Second) // as precise as what the status stores
+	now := p.now.Truncate(time.Second) // the status stores whole seconds
 	state := stateOf(p.wrapper.WrapperStatus().Rollout)
 	in := rollout.Input{
 		Revision:  p.revision,
@@ -54,12 +55,13 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 	}
 	p.rollout, p.rolloutAgain = next, decision.Again
 	if empty := plan.EmptyWaves(in.Members); len(empty) > 0 {
-		p.decision.Message += fmt.Sprintf("; no placed cluster is in wave %s of spec.rollout", strings.Join(empty, ", "))
+		p.decision.Message += fmt.Sprintf("; wave %s of spec.rollout has no placed cluster", strings.Join(empty, ", "))
 	}
 	return p.setTargets(ctx, in.Members, &decision)
 }
 
-// setTargets replaces the newest rendering by an earlier one where a member has to wait, and notes why it waits.
+// setTargets chooses the desired state of each member for the rollout. A member that waits gets its earlier revision
+// instead of the newest one, and setTargets records why it waits.
 func (p *reconciliation) setTargets(ctx context.Context, members []rollout.Member, decision *rollout.Decision) error {
 	p.waits = make(map[string]report.Wait)
 	approve := messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name)
@@ -86,9 +88,9 @@ func (p *reconciliation) setTargets(ctx context.Context, members []rollout.Membe
 	return nil
 }
 
-// earlier is the desired state of a member that keeps, or goes back to, an earlier revision. It is nil for a member
-// without an earlier revision. The error wraps oldrevisions.ErrLost if the manager cannot render that revision as
-// before.
+// earlier returns the desired state of a member that keeps an earlier revision or goes back to one. It returns nil for
+// a member that has no earlier revision. The error wraps oldrevisions.ErrLost if the manager cannot make the earlier
+// rendering again.
 func (p *reconciliation) earlier(ctx context.Context, m *rollout.Member, target rollout.Target) (*push.Desired, error) {
 	if target.Rendering == "" {
 		return nil, nil //nolint:nilnil // a member without a target has no desired state
@@ -110,25 +112,26 @@ func (p *reconciliation) earlier(ctx context.Context, m *rollout.Member, target 
 	return desired, nil
 }
 
-// writeRollout writes the state of a rollout if it is new, and records the events of the change. What a person only reads, publish
-// writes with the rest of the status.
+// writeRollout writes the state of a rollout if the state has changed, and records events of the change. It ignores the
+// fields that stateOnly leaves out, such as SoakUntil: publish writes those with the rest of the status.
 func (p *reconciliation) writeRollout(ctx context.Context, next v1alpha1.RolloutStatus) error {
 	status := p.wrapper.WrapperStatus()
 	before := status.Rollout
 	if equality.Semantic.DeepEqual(stateOnly(before), stateOnly(next)) {
 		return nil
 	}
-	base := p.object().DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
+	base := p.object().DeepCopyObject().(client.Object) //nolint:forcetypeassert // the copy of a client.Object is a client.Object
 	status.Rollout = next
 	if err := p.client.Status().Patch(ctx, p.object(), client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("writing the rollout of %s: %w", p.key, err)
+		return fmt.Errorf("writing status.rollout of %s: %w", p.key, err)
 	}
 	p.writes.noteWritten(p.wrapper)
 	p.recordRollout(&before, &next)
 	return nil
 }
 
-// rolloutApprovals are the Approvals of this rollout. An Approval for another rollout does not count, and an event reports it.
+// rolloutApprovals returns the Approvals (Wave, Skip and Retry) of the present rollout. For an Approval of another
+// rollout it calls recordOutdated, which may record an event.
 func (p *reconciliation) rolloutApprovals(state *rollout.State) rollout.Approvals {
 	var counted rollout.Approvals
 	for i := range p.approvals {

@@ -38,28 +38,28 @@ func TestWhatAStatusStoresIsTheStateOfTheRollout(t *testing.T) {
 	}
 }
 
-// Each step tells the memory how a member fares, after so many minutes.
+// Each step passes the state of one member to rolloutMemory.observe at the given minute.
 func TestSinceWhenAMemberFaresAsItDoes(t *testing.T) {
 	type step struct {
 		minute              int
 		target              string
 		state               v1alpha1.ClusterState
-		since, progressFrom int // minutes
+		since, progressFrom int // in minutes after the first step
 	}
 	for name, steps := range map[string][]step{
 		"the deadline begins when the target changes": {
 			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StatePushing, 5, 5}, {6, "d2", v1alpha1.StateProgressing, 6, 5},
 		},
-		"and when the member is Healthy no more": {
+		"the deadline begins when the member is no longer Healthy": {
 			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {8, "d1", v1alpha1.StateHealthy, 0, 8}, {19, "d1", v1alpha1.StateDegraded, 19, 19},
 		},
-		"a soak begins again with a new target, also if no reconcile saw the member otherwise": {
+		"a soak begins again with a new target, even if every reconcile saw the member Healthy": {
 			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StateHealthy, 5, 5},
 		},
 		"the deadline stands still while the member waits": {
 			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateWaiting, 2, 0}, {7, "d1", v1alpha1.StateProgressing, 7, 5},
 		},
-		"and while it is out of reach": {
+		"the deadline stands still while the member is unreachable": {
 			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateUnreachable, 2, 0}, {7, "d1", v1alpha1.StatePushing, 7, 5},
 		},
 	} {
@@ -80,12 +80,12 @@ func TestInWhichRolloutATargetLastChanged(t *testing.T) {
 	var memory rolloutMemory
 	for _, s := range []struct{ target, rollout, want string }{{"d1", "a", "a"}, {"d1", "b", "a"}, {"d2", "b", "b"}, {"d2", "c", "b"}} {
 		if got := memory.observe(web, "east", observation{target: s.target, rollout: s.rollout}, now); got.rollout != s.want {
-			t.Errorf("%s in rollout %s: changed in %s, want %s", s.target, s.rollout, got.rollout, s.want)
+			t.Errorf("the target %s in rollout %s counts as changed in rollout %s, want %s", s.target, s.rollout, got.rollout, s.want)
 		}
 	}
 	memory.forget(web)
 	if got := memory.observe(web, "east", observation{target: "d2", rollout: "c"}, now); got.rollout != "c" {
-		t.Errorf("after a restart the target changed in %s: it may have changed in the present rollout", got.rollout)
+		t.Errorf("after a restart the target counts as changed in rollout %s, but may have changed in the present one", got.rollout)
 	}
 }
 
@@ -101,11 +101,11 @@ func TestAMemberWakesTheWrappersThatRollOutOnIt(t *testing.T) {
 	rolloutWaker{r}.probed("west", down, up)
 	rolloutWaker{r}.probed("east", up, up)
 	if queue.Len() != 0 {
-		t.Error("a member without the wrapper wakes it, or one that did not change")
+		t.Error("a member wakes a wrapper that is not there, or although the member did not change")
 	}
 	rolloutWaker{r}.probed("east", down, up)
 	if got := r.rollingOn(t.Context(), east()); queue.Len() != 1 || len(got) != 1 || got[0].NamespacedName != web.NamespacedName {
-		t.Errorf("%d wrappers wake, %v", queue.Len(), got)
+		t.Errorf("%d wrappers are enqueued, %v", queue.Len(), got)
 	}
 }
 
@@ -134,11 +134,11 @@ func TestWhichApprovalsCountForARollout(t *testing.T) {
 		}
 	}
 	if outdated := len(r.rollouts.byKey[web].outdated); outdated != 2 {
-		t.Errorf("%d approvals are called outdated", outdated)
+		t.Errorf("events report %d approvals as outdated", outdated)
 	}
 }
 
-// inWaves returns a wrapper on east and west with a canary wave on east, and its reconciler.
+// inWaves returns the loop with a wrapper on east and west. Its rollout changes east first, in the wave canary.
 func inWaves(t *testing.T) (*Reconciler, client.Client) {
 	t.Helper()
 	w := rendered("u", object, 1)
@@ -153,7 +153,8 @@ func inWaves(t *testing.T) (*Reconciler, client.Client) {
 	return r, c
 }
 
-// A member that the manager cannot reach gets no target. After a restart it does not count as having one.
+// The manager cannot reach the members and knows no Deliveries on them. Then the rollout begins, but no member gets a
+// target.
 func TestAMemberOutOfReachIsGivenNoTarget(t *testing.T) {
 	r, c := inWaves(t)
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err != nil {
@@ -164,18 +165,19 @@ func TestAMemberOutOfReachIsGivenNoTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := got.Status.Rollout; s.State != v1alpha1.RolloutProgressing || s.Wave != "canary" || s.Begun != v1alpha1.Yes || s.ID == "" {
-		t.Errorf("the rollout: %+v", s)
+		t.Errorf("the status of the rollout is %+v", s)
 	}
 	if wanted := r.pusher.DesiredMembers(web); len(wanted) > 0 {
-		t.Errorf("wanted on %v", wanted)
+		t.Errorf("members with a desired state: %v", wanted)
 	}
 }
 
-// The member went away between the decision and the first write. The revision is not what cut it off.
+// The member became unreachable after the decision and before the first write to it. So the new revision cannot be the
+// cause, and must not count as the member's target.
 func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing.T) {
 	r, _ := inWaves(t)
 	w := rendered("u", object, 1)
-	renderer, err := r.renderers.of(web, w, nil)
+	renderer, err := r.renderers.of(web, w, nil, none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing
 	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(w), Revision: "fed-web-1", Rendering: newest})
 	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now}
 	if revision, rendering := p.target("east"); revision != "" || rendering != "" {
-		t.Errorf("its target is %s %s", revision, rendering)
+		t.Errorf("the member's target is revision %s, rendering %s", revision, rendering)
 	}
 }
 
@@ -208,6 +210,6 @@ func TestAWrapperWithoutARolloutHasNoStateOfOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"east", "west"}, r.pusher.DesiredMembers(web)); diff != "" || w.Status.Rollout.Exists() {
-		t.Errorf("rollout %+v, wanted on: %s", w.Status.Rollout, diff)
+		t.Errorf("rollout %+v, members with a desired state: %s", w.Status.Rollout, diff)
 	}
 }

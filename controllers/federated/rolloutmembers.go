@@ -18,7 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// rolloutMembers describes each placed member to the rollout: its target, and its state with that target.
+// rolloutMembers returns the placed members as the input of package rollout: for each member the target that the
+// manager set last, and the state of the member with that target.
 func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.State, mayRollBack bool, now time.Time) ([]rollout.Member, error) {
 	before := make(map[string]*v1alpha1.ClusterStatus)
 	for i, lines := 0, p.wrapper.WrapperStatus().Clusters; i < len(lines); i++ {
@@ -33,7 +34,7 @@ func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.Stat
 		m.Revision, m.Target = p.target(name)
 		was := before[name]
 		if was != nil && was.Revision != m.Revision {
-			was = nil // it is about another revision
+			was = nil // the line describes another revision
 		}
 		line := p.lineOfTarget(name, m.Target, was, now)
 		m.State, m.Reason = line.State, line.Reason
@@ -51,9 +52,11 @@ func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.Stat
 	return members, nil
 }
 
-// target is the revision and the rendering that the manager last told a member to have. After a restart it is the target in the
-// member's Delivery. The same holds for a member that went out of reach before its Delivery had the new target: the new revision
-// cannot be the cause, and the member gets it when it is back.
+// target returns the member's present target: a revision, and the digest of its rendering. Usually that is the desired
+// state that the manager set last. In two cases it is what the member's Delivery records:
+//   - after a restart, because the manager then has no desired state in memory;
+//   - if the member became unreachable before its Delivery recorded the new target. The new revision did not reach the
+//     member, so it cannot have made the member unreachable. The member gets the new revision when it answers again.
 func (p *reconciliation) target(name string) (revision, rendering string) {
 	record := p.deliveries.Record(p.key, name)
 	if desired := p.pusher.DesiredState(p.key, name); desired != nil && !desired.Leaving() && desired.Wrapper.UID == p.wrapper.GetUID() &&
@@ -66,8 +69,8 @@ func (p *reconciliation) target(name string) (revision, rendering string) {
 	return "", ""
 }
 
-// lineOfTarget is a member's line for the target that it has. The line in the status is for the target that this reconcile
-// decides.
+// lineOfTarget returns the status line that a member would have for its present target. publish writes another line to
+// the status: that line describes the target that this reconcile sets.
 func (p *reconciliation) lineOfTarget(name, target string, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	m := p.observe(name, false)
 	m.Refusal, m.Wait, m.Rendering = report.Refusal{}, report.Wait{}, target
@@ -77,13 +80,12 @@ func (p *reconciliation) lineOfTarget(name, target string, before *v1alpha1.Clus
 	}
 	line := report.Line(&m, before, now)
 	if line.State == v1alpha1.StateHealthy && m.Judged && isCollectorSilent(p.members[name]) {
-		// Only the collector can tell whether these objects are still healthy.
+		// Only the collector can tell whether these objects are still healthy, and it has stopped writing heartbeats.
 		line = v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: v1alpha1.ReasonNoHeartbeat}
 	}
 	return line
 }
 
-// latest returns the later time. After a restart a line may be older than the wave: it is about an earlier revision then.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -95,7 +97,8 @@ func isCollectorSilent(mc *v1alpha1.MemberCluster) bool {
 	return meta.IsStatusConditionFalse(mc.Status.Conditions, v1alpha1.ConditionCollectorReady)
 }
 
-// good is the digest of a member's rendering of the last good revision; "" when there is none.
+// good returns the digest of the last good revision, rendered for a member. It returns "" if no revision is known to be
+// good, or if the manager cannot render that revision.
 func (p *reconciliation) good(ctx context.Context, m *rollout.Member, lastGood string) (string, error) {
 	switch lastGood {
 	case "":
@@ -103,7 +106,7 @@ func (p *reconciliation) good(ctx context.Context, m *rollout.Member, lastGood s
 	case p.revision:
 		return m.Newest, nil
 	case m.Revision:
-		return m.Target, nil // it has that revision as it was
+		return m.Target, nil // the member has that revision now
 	}
 	digest, err := p.old.Digest(ctx, oldrevisions.IDOf(p.wrapper, lastGood), m.Member)
 	if errors.Is(err, oldrevisions.ErrLost) {
@@ -112,31 +115,36 @@ func (p *reconciliation) good(ctx context.Context, m *rollout.Member, lastGood s
 	return digest, err
 }
 
-// rolloutMemory has the states over time of the members of paced wrappers. A status has neither a line for each member nor the
-// beginning of its deadline. A restart of the manager empties the memory, and that only makes soak times and deadlines longer.
+// rolloutMemory remembers, for wrappers with a rollout, how long each member has been in its state. The status cannot
+// replace this memory: it may lack the line of a member, and it does not record when a progress deadline began. A
+// restart of the manager empties the memory. Soak times and deadlines can then only become longer.
 type rolloutMemory struct {
 	mu    sync.Mutex
 	byKey map[push.Key]*rolloutNotes
 }
 
-// rolloutNotes are the notes about one wrapper.
+// rolloutNotes is what rolloutMemory has about one wrapper.
 type rolloutNotes struct {
 	members map[string]*observation
-	// outdated are the names of Approvals that an event has called outdated.
+	// outdated has the names of the Approvals for which the manager has recorded an event ApprovalOutdated.
 	outdated map[string]bool
 }
 
-// observation is the state of a member with its target.
+// observation is the state of a member with its present target.
 type observation struct {
 	target string
-	// rollout is the rollout in which the target last changed. After a restart it is the present one: the target may have changed in it.
+	// rollout is the id of the rollout in which the target last changed. In the first observation after a restart it is
+	// the present rollout, because the target may have changed in that one.
 	rollout string
 	state   v1alpha1.ClusterState
-	// since is when the state began, progressFrom when the deadline did.
-	since, progressFrom time.Time
+	// since is when the state began.
+	since time.Time
+	// progressFrom is when the member's progress deadline began.
+	progressFrom time.Time
 }
 
-// observe notes the present state of a member. It returns that state with the times when the state and its progress deadline began.
+// observe records the present state of a member, and returns it with two times: when the state began, and when the
+// member's progress deadline began.
 func (r *rolloutMemory) observe(key push.Key, name string, is observation, now time.Time) observation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,20 +165,20 @@ func (r *rolloutMemory) observe(key push.Key, name string, is observation, now t
 		case stopsDeadline(was.state):
 			next.progressFrom = was.progressFrom.Add(now.Sub(was.since))
 		case was.state == v1alpha1.StateHealthy:
-			next.progressFrom = now // it was Healthy until now, whenever a reconcile last saw that
+			next.progressFrom = now // the member may have been Healthy until now
 		}
 	}
 	if is.state == v1alpha1.StateHealthy {
 		next.progressFrom = now
 	}
-	if was.target != is.target { // it may be Healthy again before a reconcile sees it otherwise
+	if was.target != is.target { // a new target has a new deadline, even if no reconcile has seen another state than Healthy
 		next.target, next.rollout, next.since, next.progressFrom = is.target, is.rollout, now, now
 	}
 	*was = next
 	return next
 }
 
-// stopsDeadline reports whether the deadline of a member stands still in a state.
+// stopsDeadline reports whether a member's progress deadline stands still while the member is in the state s.
 func stopsDeadline(s v1alpha1.ClusterState) bool {
 	switch s {
 	case v1alpha1.StateWaiting, v1alpha1.StateHeld, v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
@@ -179,7 +187,7 @@ func stopsDeadline(s v1alpha1.ClusterState) bool {
 	return false
 }
 
-// of returns the notes about a wrapper. The caller holds the lock.
+// of returns the notes about a wrapper, and makes empty notes if there are none. The caller holds the lock.
 func (r *rolloutMemory) of(key push.Key) *rolloutNotes {
 	notes := r.byKey[key]
 	if notes == nil {
@@ -192,7 +200,8 @@ func (r *rolloutMemory) of(key push.Key) *rolloutNotes {
 	return notes
 }
 
-// keysOf returns the paced wrappers that are placed on a member, or have been placed there since the manager started.
+// keysOf returns the wrappers with a rollout that are placed on a member, or were placed there since the manager
+// started.
 func (r *rolloutMemory) keysOf(name string) []push.Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,7 +214,7 @@ func (r *rolloutMemory) keysOf(name string) []push.Key {
 	return keys
 }
 
-// isNewlyOutdated notes that an Approval does not count, and reports whether that was not noted before.
+// isNewlyOutdated records that an Approval is outdated. It reports true at the first call for that Approval.
 func (r *rolloutMemory) isNewlyOutdated(key push.Key, approval string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

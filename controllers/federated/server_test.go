@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	manifests "github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -34,7 +33,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
 
-// shared is the host of the tests that need a real API server; they stay apart by namespaces.
+// shared is the real API server that the tests of this package share. Each test has its own namespace there.
 var shared = plane.New(sandbox.Options{Name: "unit-federated"}, prepare)
 
 var (
@@ -44,29 +43,17 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// prepare installs the wrappers, as far as these tests are concerned.
+// prepare installs the CRDs that these tests need.
 func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
 	if config, err = s.RESTConfig(sandbox.HostName); err != nil {
 		return err
 	}
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
-	c, err := client.New(config, client.Options{Scheme: member.Scheme})
-	if err != nil {
-		return err
-	}
-	crd, err := manifests.CustomResourceDefinition("federateds." + v1alpha1.Group)
-	if err != nil {
-		return err
-	}
-	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("test"), client.ForceOwnership); err != nil {
-		return err
-	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		return c.List(ctx, &v1alpha1.FederatedList{}) == nil, nil
-	})
+	return plane.InstallCRDs(ctx, config, "federateds")
 }
 
-// site is a namespace of a real host with one wrapper in it, and a reconciler that records events as the manager does.
+// site is a namespace on the real API server with one wrapper, and a reconciler that records events as the manager
+// does.
 type site struct {
 	*testing.T
 	client.Client
@@ -110,13 +97,13 @@ func newSite(t *testing.T) *site {
 	return &site{T: t, Client: c, Reconciler: r, wrapper: w}
 }
 
-// pass returns a reconcile of the wrapper with this decision.
+// pass returns a reconcile of the wrapper after the step place, which has decided on the given placement.
 func (s *site) pass(decided v1alpha1.PlacementStatus) *reconciliation {
 	return &reconciliation{Reconciler: s.Reconciler, key: keyOf(s.wrapper), wrapper: s.wrapper, now: now, revision: "fed-web-1",
 		decision: placement.Decision{Status: decided, Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced}}
 }
 
-// ready is the wrapper's condition as the API server has stored it.
+// ready returns the wrapper's condition Ready from the API server.
 func (s *site) ready() metav1.Condition {
 	s.Helper()
 	stored := &v1alpha1.Federated{}
@@ -148,12 +135,12 @@ func (s *site) eventsOf(reason string, count int) []eventsv1.Event {
 		return len(found) >= count, nil
 	})
 	if err != nil {
-		s.Fatalf("%d events %s, want %d", len(found), reason, count)
+		s.Fatalf("%d events with reason %s, want %d", len(found), reason, count)
 	}
 	return found
 }
 
-// The warning of a large outage names many members, and events.k8s.io takes 1,024 bytes.
+// The warning about a large outage names many members, and the API server accepts an event note of at most 1,024 bytes.
 func TestTheEventOfALargeOutageArrives(t *testing.T) {
 	s := newSite(t)
 	decided := v1alpha1.PlacementStatus{}
@@ -175,15 +162,16 @@ func TestTheEventOfALargeOutageArrives(t *testing.T) {
 		t.Fatal(err)
 	}
 	note := s.eventsOf(v1alpha1.ReasonUnreachable, 1)[0].Note
-	if !strings.HasPrefix(note, "0 of 20 clusters hold the update revision, 20 being left (") || len(note) < 900 {
-		t.Errorf("%d bytes: %s", len(note), note)
+	if !strings.HasPrefix(note, "0 of 20 clusters hold the update revision; the wrapper is still leaving 20 clusters (") || len(note) < 900 {
+		t.Errorf("the note of the event has %d bytes: %s", len(note), note)
 	}
 	if got := s.ready().Message; len(got) <= len(note) {
-		t.Errorf("the status has no more to say than the event: %s", got)
+		t.Errorf("the message of the status was cut like the event: %s", got)
 	}
 }
 
-// The faults in a spec may be longer than the message of a condition may be. Then the status holds as much as fits.
+// The errors of a spec may be longer than the API server allows for the message of a condition. The manager then has to
+// cut the message, or no status would be stored.
 func TestAHugeSpecInvalidIsStored(t *testing.T) {
 	s := newSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})
@@ -198,8 +186,8 @@ func TestAHugeSpecInvalidIsStored(t *testing.T) {
 	}
 }
 
-// One event for each of three members reports the objects that stayed there, although nothing else changes in between.
-// The names of 60 objects do not fit into an event.
+// Objects of one wrapper stay on three members. The manager sends the three events at once, and the recorder must not
+// merge them into one. The names of all 60 objects do not fit into an event.
 func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 	s := newSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})
@@ -208,7 +196,7 @@ func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 		for i := range 60 - n {
 			why := "of a kind that holds data, or that data depends on"
 			if i%3 == 0 {
-				why = "its controller holds it by finalizer ceph.rook.io/disaster-protection"
+				why = "its controller has set finalizer ceph.rook.io/disaster-protection"
 			}
 			kept = append(kept, push.Kept{Object: fmt.Sprintf("CustomResourceDefinition kind-%02d.of.%s.example.com", i, name), Why: why})
 		}
@@ -221,14 +209,15 @@ func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 	for name, begins := range map[string]string{"east": "60 objects stay on member east", "north": "59 objects stay on member north",
 		"west": "58 objects stay on member west"} {
 		note := found[name]
-		if !strings.HasPrefix(note, begins+" (`hostctl kept web -n "+s.wrapper.Namespace+"` lists all); 20: its controller holds it") ||
+		if !strings.HasPrefix(note, begins+" (`hostctl kept web -n "+s.wrapper.Namespace+"` lists all); 20: its controller has set") ||
 			!strings.Contains(note, ": of a kind that holds data") || !strings.Contains(note, "kind-07.of."+name) || !strings.HasSuffix(note, "…") {
 			t.Errorf("%s: %q", name, note)
 		}
 	}
 }
 
-// More members may be in trouble than a status has lines: the API server takes the count of the others.
+// More members may be in trouble than a status may have lines. The API server still has to accept the status, in which
+// clustersOmitted counts the members without a line.
 func TestAStatusOfMoreMembersThanItHasLinesIsStored(t *testing.T) {
 	s := newSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})
@@ -250,6 +239,6 @@ func TestAStatusOfMoreMembersThanItHasLinesIsStored(t *testing.T) {
 	}
 	want := []v1alpha1.OmittedClusters{{State: v1alpha1.StateUnreachable, Count: 100}}
 	if diff := cmp.Diff(want, stored.Status.ClustersOmittedByState); diff != "" || len(stored.Status.Clusters) != 500 || stored.Status.ClustersOmitted != 100 {
-		t.Errorf("%d lines, %d omitted (-want +got):\n%s", len(stored.Status.Clusters), stored.Status.ClustersOmitted, diff)
+		t.Errorf("the stored status has %d lines and omits %d members (-want +got):\n%s", len(stored.Status.Clusters), stored.Status.ClustersOmitted, diff)
 	}
 }

@@ -23,27 +23,29 @@ import (
 )
 
 const (
-	// statusInterval is the shortest time between two statuses of a wrapper that has not come to rest.
+	// statusInterval is the shortest time between two writes of a wrapper's status while pushes are under way.
 	statusInterval = time.Second
-	// statusBytesPerSecond paces large statuses further.
+	// statusBytesPerSecond makes the time between two writes longer for a large status: one second for each 64 KiB.
 	statusBytesPerSecond = 64 << 10
-	// startupGrace is how long after its start the manager may know less of a member than the status says.
+	// startupGrace is how long the manager, after its start, keeps the stored status if the new one only has less
+	// information. In this time the manager may not have read all Deliveries of the members yet.
 	startupGrace = 30 * time.Second
 )
 
-// publish writes the status when it differs from the present one.
+// publish writes the status if it differs from the stored one. While pushes are under way, and shortly after the start
+// of the manager, it may delay the write. It then returns the time until the next reconcile.
 func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	p.recordKept()
 	status := p.wrapper.WrapperStatus()
 	before := status.DeepCopy()
 	snapshot := p.snapshot(before)
 	next := report.Build(snapshot, p.now)
-	next.Placement, next.Rollout = before.Placement, before.Rollout
+	next.Placement, next.Rollout, next.Upgrade = before.Placement, before.Rollout, before.Upgrade
 	if p.invalid == "" && p.wrapper.GetDeletionTimestamp() == nil {
-		next.Rollout = p.rollout
+		next.Rollout, next.Upgrade = p.rollout, p.upgrade
 	}
 	if p.decision.Status.ObservedGeneration != 0 {
-		// place writes no decision that differs only in its generation.
+		// place does not write a decision that differs only in its generation. So publish writes the generation.
 		next.Placement.ObservedGeneration = p.decision.Status.ObservedGeneration
 	}
 	final := settled(&next)
@@ -59,7 +61,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
-	base := p.object().DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
+	base := p.object().DeepCopyObject().(client.Object) //nolint:forcetypeassert // the copy of a client.Object is a client.Object
 	*status = next
 	err := p.client.Status().Patch(ctx, p.object(), client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	switch {
@@ -76,7 +78,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// learning is how much longer after its start the manager holds back a status that only has less information than the present one.
+// learning returns how much of startupGrace is left; 0 when it is over.
 func (r *Reconciler) learning(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +88,7 @@ func (r *Reconciler) learning(now time.Time) time.Duration {
 	return max(0, r.started.Add(startupGrace).Sub(now))
 }
 
-// snapshot collects the inputs of the report.
+// snapshot returns the input from which package report builds the status.
 func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 	in := report.Input{
 		Generation:     p.wrapper.GetGeneration(),
@@ -124,7 +126,7 @@ func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 	return in
 }
 
-// observe returns the present information about one member.
+// observe returns what the manager knows about the wrapper on one member, as input for package report.
 func (p *reconciliation) observe(name string, leaving bool) report.Member {
 	record, pushed := p.deliveries.Record(p.key, name), p.pusher.Result(p.key, name)
 	m := report.Member{
@@ -151,14 +153,15 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 	if out := pushed.Outcome; out != nil && !out.Done {
 		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unrepaired: out.LeftDrift(), Delivery: out.Overtaken}
 	}
-	if refused := pushed.Approval; refused != nil {
-		m.Approval = report.Push{State: refused.State, Reason: refused.Reason, Message: refused.Message}
+	if refused := pushed.Unapproved; refused != nil {
+		m.Unapproved = report.Push{State: refused.State, Reason: refused.Reason, Message: refused.Message}
 	}
 	return m
 }
 
-// observeUnrendered observes a member that waits, if the manager cannot render its present revision, or it has no revision. Only
-// its Delivery shows what it holds. The manager repairs no drift there.
+// observeUnrendered completes the facts about a member that waits in a rollout and has no desired state: its revision
+// cannot be rendered, or it has no revision yet. Only the member's Delivery then shows which objects are there. The
+// manager repairs no drift on such a member.
 func (p *reconciliation) observeUnrendered(m *report.Member, seen *deliveries.Summary) {
 	m.Revision, m.RepairsDrift = "", false
 	if seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
@@ -166,14 +169,19 @@ func (p *reconciliation) observeUnrendered(m *report.Member, seen *deliveries.Su
 	}
 }
 
-// reachability reports whether the manager can reach a member, by the last probe and the connection.
+// reachability returns whether the manager can reach a member, by the last probe. Without a connection it returns the
+// reason in the MemberCluster's condition Ready.
 func (p *reconciliation) reachability(name string, record deliveries.Record) report.Reachability {
 	probe, connected := p.fleet.LastProbe(name)
 	if !connected {
 		if mc := p.members[name]; mc != nil {
 			ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
 			if ready != nil && ready.Status == metav1.ConditionFalse {
-				return report.Reachability{Known: true, Reason: ready.Reason, Message: ready.Message}
+				reason := ready.Reason
+				if v1alpha1.IsUnreachable(reason) { // as in the result of a probe
+					reason = v1alpha1.ReasonUnreachable
+				}
+				return report.Reachability{Known: true, Reason: reason, Message: ready.Message}
 			}
 		}
 		return report.Reachability{}
@@ -181,8 +189,8 @@ func (p *reconciliation) reachability(name string, record deliveries.Record) rep
 	return known(report.Reachability{Known: probe.Probed, Usable: probe.Usable(), Reason: probe.Reason, Message: probe.Message}, record)
 }
 
-// known is the member's reachability, limited by the state of its Deliveries. If the member answers and its Deliveries
-// are not read yet, or can no longer be read, it is unknown.
+// known returns the reachability s, with one exception: if the member is usable, but the manager has not read its
+// Deliveries yet or can no longer read them, the result is an unknown reachability.
 func known(s report.Reachability, record deliveries.Record) report.Reachability {
 	if s.Usable && (!record.Listed || record.Unreadable != "") {
 		return report.Reachability{Message: record.Unreadable}
@@ -190,7 +198,7 @@ func known(s report.Reachability, record deliveries.Record) report.Reachability 
 	return s
 }
 
-// settled reports whether the manager need not wait with the status, because no push is under way.
+// settled reports whether no push is under way on any member. The manager then writes the status without a delay.
 func settled(s *v1alpha1.WrapperStatus) bool {
 	for i := range s.Clusters {
 		switch s.Clusters[i].State {
@@ -206,7 +214,7 @@ func settled(s *v1alpha1.WrapperStatus) bool {
 	return true
 }
 
-// paced is the shortest time between two statuses of this size.
+// paced returns the shortest time between two writes of a status of this size, while pushes are under way.
 func paced(s *v1alpha1.WrapperStatus) time.Duration {
 	data, err := json.Marshal(s)
 	if err != nil {

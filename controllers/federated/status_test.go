@@ -32,16 +32,16 @@ func TestSettled(t *testing.T) {
 		reason string
 		want   bool
 	}{
-		"healthy":                               {v1alpha1.StateHealthy, "", true},
-		"stalled":                               {v1alpha1.StateStalled, v1alpha1.ReasonInvalid, true},
-		"unreachable":                           {v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, true},
-		"waiting for a consumer":                {v1alpha1.StateWaiting, v1alpha1.ReasonWaitForFirstConsumer, true},
-		"progressing by its own account":        {v1alpha1.StateProgressing, v1alpha1.ReasonInstalling, true},
-		"being pushed":                          {v1alpha1.StatePushing, v1alpha1.ReasonPushing, false},
-		"being left":                            {v1alpha1.StateRemoving, v1alpha1.ReasonLeaving, false},
-		"not read yet":                          {v1alpha1.StateUnknown, v1alpha1.ReasonNotHeardFrom, false},
-		"there, and not looked at yet":          {v1alpha1.StateProgressing, v1alpha1.ReasonApplying, false},
-		"drifted, which is repaired in no time": {v1alpha1.StateProgressing, v1alpha1.ReasonDrifted, false},
+		"healthy":                     {v1alpha1.StateHealthy, "", true},
+		"stalled":                     {v1alpha1.StateStalled, v1alpha1.ReasonInvalid, true},
+		"unreachable":                 {v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, true},
+		"waiting for a consumer":      {v1alpha1.StateWaiting, v1alpha1.ReasonWaitForFirstConsumer, true},
+		"progressing without a push":  {v1alpha1.StateProgressing, v1alpha1.ReasonInstalling, true},
+		"being pushed":                {v1alpha1.StatePushing, v1alpha1.ReasonPushing, false},
+		"being left":                  {v1alpha1.StateRemoving, v1alpha1.ReasonLeaving, false},
+		"not read yet":                {v1alpha1.StateUnknown, v1alpha1.ReasonNotHeardFrom, false},
+		"applied, and not judged yet": {v1alpha1.StateProgressing, v1alpha1.ReasonApplying, false},
+		"drifted, and repaired soon":  {v1alpha1.StateProgressing, v1alpha1.ReasonDrifted, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &v1alpha1.WrapperStatus{Clusters: []v1alpha1.ClusterStatus{{State: v1alpha1.StateHealthy}, {State: test.state,
@@ -52,7 +52,7 @@ func TestSettled(t *testing.T) {
 		})
 	}
 	if !settled(&v1alpha1.WrapperStatus{}) {
-		t.Error("a wrapper that is nowhere is under way for ever")
+		t.Error("a wrapper without members never counts as settled")
 	}
 }
 
@@ -63,11 +63,12 @@ func TestLargeStatusesAreFurtherApart(t *testing.T) {
 			Message: string(make([]byte, 256))})
 	}
 	if paced(small) != statusInterval || paced(large) < 2*statusInterval {
-		t.Errorf("small %s, large %s", paced(small), paced(large))
+		t.Errorf("the interval for a small status is %s and for a large one %s", paced(small), paced(large))
 	}
 }
 
-// host is a reconciler with a host of its own and a fleet without members.
+// host returns the loop with a fake host that has these objects, and with a fleet without members. refuse may return an
+// error for a write of the status.
 func host(t testing.TB, refuse func() error, objects ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(now)
@@ -88,12 +89,13 @@ func host(t testing.TB, refuse func() error, objects ...client.Object) (*Reconci
 		deliveries: store, pusher: pusher, orphans: deliveries.NewOrphans(store, pusher.Desired, nil), events: events.NewFakeRecorder(10), clock: clk}, c
 }
 
-// applyAsAServerDoes tells the resourceVersion that came of it, which the fake client keeps to itself.
+// applyAsAServerDoes copies the new resourceVersion to the applied object, as a client of a real API server does. The
+// fake client does not copy it.
 func applyAsAServerDoes(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 	if err := c.SubResource(sub).Apply(ctx, obj, opts...); err != nil {
 		return err
 	}
-	applied := obj.(metav1.Object) //nolint:forcetypeassert // it is the decision, which is made of an unstructured object
+	applied := obj.(metav1.Object) //nolint:forcetypeassert // the reconciler applies only unstructured objects
 	w := &v1alpha1.Federated{}
 	if err := c.Get(ctx, client.ObjectKey{Namespace: applied.GetNamespace(), Name: applied.GetName()}, w); err != nil {
 		return err
@@ -123,25 +125,26 @@ func ready(t *testing.T, c client.Client) string {
 	return ""
 }
 
-// A status that is held back is written in the end. A final status is written at once.
+// While pushes are under way, the manager delays a status. It must write the delayed status later, and a final status
+// at once.
 func TestNoStatusIsLostByPacing(t *testing.T) {
 	w := wrapper("u", "", 1)
 	r, c := host(t, nil, w)
 
-	// Under way: held back, and come back to.
+	// A push is under way: the manager delays the status, and asks for another reconcile.
 	result, err := at(r, w, now, "east").publish(t.Context())
 	if err != nil || result.RequeueAfter != statusInterval || ready(t, c) != "" {
-		t.Fatalf("under way: %v %v %q", result, err, ready(t, c))
+		t.Fatalf("unfinished work: result %v, error %v, Ready %q", result, err, ready(t, c))
 	}
-	// When the interval is over, the status is written.
+	// When the interval is over, the manager writes the status.
 	if _, err := at(r, w, now.Add(statusInterval), "east").publish(t.Context()); err != nil || ready(t, c) != "False NotHeardFrom" {
-		t.Fatalf("after the interval: %v %q", err, ready(t, c))
+		t.Fatalf("after the interval: error %v, Ready %q", err, ready(t, c))
 	}
-	// A final status does not wait. The cache still has the wrapper from the beginning.
+	// The manager writes a final status at once, although the cache still has the first version of the wrapper.
 	if _, err := at(r, w, now.Add(statusInterval+time.Millisecond)).publish(t.Context()); err != nil || ready(t, c) != "True AllHealthy" {
-		t.Fatalf("final: %v %q", err, ready(t, c))
+		t.Fatalf("final status: error %v, Ready %q", err, ready(t, c))
 	}
-	// And then it is not written again.
+	// The manager does not write the same status again.
 	before := &v1alpha1.Federated{}
 	if err := c.Get(t.Context(), web.NamespacedName, before); err != nil {
 		t.Fatal(err)
@@ -156,7 +159,8 @@ func TestNoStatusIsLostByPacing(t *testing.T) {
 	}
 }
 
-// A restart alone changes no status: until the grace is over, missing knowledge of the manager is not reported.
+// The manager restarts, and nothing else changes. Until startupGrace is over, it must not write a status that only says
+// that a member has not been read yet.
 func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
 	well := report.Build(report.Input{Generation: 1, UpdateRevision: "fed-web-1", PlacedOK: true, PlacedReason: v1alpha1.ReasonPlaced,
 		Before: &v1alpha1.WrapperStatus{}, Members: []report.Member{{Name: "east", Revision: "fed-web-1", Held: true,
@@ -164,33 +168,33 @@ func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
 	w := wrapper("u", "", 1)
 	w.Status = well
 	r, c := host(t, nil, w)
-	recorder := r.events.(*events.FakeRecorder) //nolint:forcetypeassert // host made it
+	recorder := r.events.(*events.FakeRecorder) //nolint:forcetypeassert // host uses a FakeRecorder
 	if err := r.listen(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, after := range []time.Duration{0, 2 * time.Second, startupGrace - time.Second} {
 		result, err := at(r, w, now.Add(after), "east").publish(t.Context())
 		if err != nil || result.RequeueAfter != startupGrace-after || ready(t, c) != "True AllHealthy" {
-			t.Fatalf("%s after the start: %v %v %q", after, result, err, ready(t, c))
+			t.Fatalf("%s after the start: result %v, error %v, Ready %q", after, result, err, ready(t, c))
 		}
 	}
 	if len(recorder.Events) != 0 {
 		t.Fatalf("an event reports a restart: %s", <-recorder.Events)
 	}
-	// It stays silent: now that is the news.
+	// The manager still has not read the member when startupGrace is over. Now the status says so.
 	if result, err := at(r, w, now.Add(startupGrace), "east").publish(t.Context()); err != nil || result.RequeueAfter != statusInterval {
 		t.Fatalf("%v %v", result, err)
 	}
 	if _, err := at(r, w, now.Add(startupGrace+statusInterval), "east").publish(t.Context()); err != nil || ready(t, c) != "False NotHeardFrom" {
-		t.Fatalf("after the grace: %v %q", err, ready(t, c))
+		t.Fatalf("after the grace period: error %v, Ready %q", err, ready(t, c))
 	}
 	if len(recorder.Events) != 1 {
 		t.Fatal("the status does not report that the manager has not read a member")
 	}
 }
 
-// The grace does not hold back known facts: a wrapper that is on no member, or that was edited, is reported at once
-// after a start.
+// startupGrace delays only a status with less information. Right after a start, the manager has to write a status with
+// news.
 func TestAStartHoldsNoNewsBack(t *testing.T) {
 	w := wrapper("u", "", 1)
 	r, c := host(t, nil, w)
@@ -208,13 +212,13 @@ func TestAStatusWriteIsTriedAgainAfterAConflict(t *testing.T) {
 	r, c := host(t, func() error { return conflict }, w)
 	result, err := at(r, w, now).publish(t.Context())
 	if err != nil || result.RequeueAfter == 0 {
-		t.Fatalf("the reconcile is not repeated: %v %v", result, err)
+		t.Fatalf("the reconcile must be repeated: %v %v", result, err)
 	}
 	if got := r.writes.newest(w.DeepCopy()).WrapperStatus().Conditions; len(got) > 0 {
-		t.Errorf("a status that was not written counts as written: %v", got)
+		t.Errorf("after a conflict the write counts as successful: %v", got)
 	}
 	if got := ready(t, c); got != "" {
-		t.Errorf("it was written: %s", got)
+		t.Errorf("the status was written in spite of the conflict: %s", got)
 	}
 }
 
@@ -225,10 +229,10 @@ func TestOfAMemberWhoseDeliveriesCannotBeReadNothingIsKnown(t *testing.T) {
 		record       deliveries.Record
 		want         report.Reachability
 	}{
-		"they are listed":                     {usable, deliveries.Record{Listed: true}, usable},
-		"they are not listed yet":             {usable, deliveries.Record{}, report.Reachability{}},
-		"they were, and have become too much": {usable, deliveries.Record{Listed: true, Unreadable: "too much"}, report.Reachability{Message: "too much"}},
-		"it does not answer either":           {away, deliveries.Record{Listed: true, Unreadable: "too much"}, away},
+		"they are listed":                                     {usable, deliveries.Record{Listed: true}, usable},
+		"they are not listed yet":                             {usable, deliveries.Record{}, report.Reachability{}},
+		"they were listed, and have become too many":          {usable, deliveries.Record{Listed: true, Unreadable: "too much"}, report.Reachability{Message: "too much"}},
+		"they cannot be read, and the member does not answer": {away, deliveries.Record{Listed: true, Unreadable: "too much"}, away},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := known(test.reachability, test.record); got != test.want {

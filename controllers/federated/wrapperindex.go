@@ -14,32 +14,33 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// WrapperIndex tells deliveries.Orphans which wrappers the host has, so that it finds the Deliveries without a wrapper. It
-// follows the cache and not reconciles: only the cache knows when it has brought all wrappers, and a wrapper that cannot
-// be reconciled exists all the same.
+// WrapperIndex tells deliveries.Orphans which wrappers the host has. It gets the wrappers from the cache's events and
+// not from reconciles, for two reasons. Only the cache reports when it has all wrappers. And a wrapper whose reconcile
+// fails still exists.
 type WrapperIndex struct {
 	cache   ctrlcache.Informers
 	orphans *deliveries.Orphans
 	loops   []*Reconciler
 }
 
-// NewWrapperIndex makes the index of both scopes. It also gives each new copy of a wrapper in the cache to the loops.
+// NewWrapperIndex makes the index for both scopes of wrappers. The index also passes each new copy of a wrapper in the
+// cache to the loops.
 func NewWrapperIndex(informers ctrlcache.Informers, orphans *deliveries.Orphans, loops ...*Reconciler) *WrapperIndex {
 	return &WrapperIndex{cache: informers, orphans: orphans, loops: loops}
 }
 
-// Start implements manager.Runnable. It returns when all existing wrappers are enrolled. Later ones come by the cache's
-// events.
+// Start implements manager.Runnable. It returns when the index has all existing wrappers. Later wrappers come by the
+// cache's events.
 func (r *WrapperIndex) Start(ctx context.Context) error {
 	var synced []cache.InformerSynced
 	for _, obj := range []client.Object{&v1alpha1.Federated{}, &v1alpha1.ClusterFederated{}} {
 		informer, err := r.cache.GetInformer(ctx, obj)
 		if err != nil {
-			return fmt.Errorf("following the wrappers: %w", err)
+			return fmt.Errorf("watching the wrappers: %w", err)
 		}
 		registered, err := informer.AddEventHandler(r)
 		if err != nil {
-			return fmt.Errorf("following the wrappers: %w", err)
+			return fmt.Errorf("watching the wrappers: %w", err)
 		}
 		synced = append(synced, registered.HasSynced)
 	}
@@ -67,8 +68,8 @@ func (r *WrapperIndex) OnAdd(obj any, _ bool) {
 	}
 }
 
-// OnUpdate implements cache.ResourceEventHandler. A wrapper that was deleted and made again while the watch was down comes
-// as an update.
+// OnUpdate implements cache.ResourceEventHandler. It also adds a wrapper: the cache reports an update if a wrapper was
+// deleted and created again while the watch was down.
 func (r *WrapperIndex) OnUpdate(_, obj any) { r.OnAdd(obj, false) }
 
 // OnDelete implements cache.ResourceEventHandler.

@@ -28,12 +28,12 @@ func TestNewestIsTheNewerOfCacheAndLastWrite(t *testing.T) {
 		noted, cached *v1alpha1.Federated
 		want          string // the resourceVersion
 	}{
-		"nothing was written":                    {nil, wrapper("u", "5", 1), "5"},
-		"the cache lags behind what was written": {wrapper("u", "9", 1), wrapper("u", "5", 1), "9"},
-		"the cache has caught up":                {wrapper("u", "9", 1), wrapper("u", "9", 1), "9"},
-		"the cache is ahead":                     {wrapper("u", "9", 1), wrapper("u", "10", 2), "10"},
-		"the wrapper was made again":             {wrapper("u", "9", 1), wrapper("v", "5", 1), "5"},
-		"versions that are no numbers":           {wrapper("u", "x9", 1), wrapper("u", "5", 1), "5"},
+		"the manager has written nothing":               {nil, wrapper("u", "5", 1), "5"},
+		"the cache has an older version than the write": {wrapper("u", "9", 1), wrapper("u", "5", 1), "9"},
+		"the cache has the written version":             {wrapper("u", "9", 1), wrapper("u", "9", 1), "9"},
+		"the cache has a newer version than the write":  {wrapper("u", "9", 1), wrapper("u", "10", 2), "10"},
+		"the wrapper was created again":                 {wrapper("u", "9", 1), wrapper("v", "5", 1), "5"},
+		"resourceVersions that are no numbers":          {wrapper("u", "x9", 1), wrapper("u", "5", 1), "5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m writeCache
@@ -55,7 +55,7 @@ func TestTheWriteCacheKeepsItsOwnCopy(t *testing.T) {
 	first := m.newest(wrapper("u", "1", 1))
 	first.WrapperStatus().UpdateRevision = "changed by a pass"
 	if got := m.newest(wrapper("u", "1", 1)).WrapperStatus().UpdateRevision; got != "" {
-		t.Errorf("the cache has %q", got)
+		t.Errorf("the read returned %q", got)
 	}
 }
 
@@ -65,12 +65,12 @@ func TestTheWriteCacheForgetsRevisions(t *testing.T) {
 	m.noteRevision(web, "fed-web-1")
 	m.newest(wrapper("v", "12", 1))
 	if m.hasRevision(web, "fed-web-1") {
-		t.Error("the revision of the earlier wrapper counts as written")
+		t.Error("a revision of the earlier wrapper must not count as written")
 	}
 	m.noteRevision(web, "fed-web-2")
 	m.forget(web)
 	if m.hasRevision(web, "fed-web-2") {
-		t.Error("a forgotten revision is remembered")
+		t.Error("a dropped revision must not count as written")
 	}
 }
 
@@ -83,13 +83,13 @@ func TestPacingOfStatuses(t *testing.T) {
 		want   time.Duration
 	}{
 		"work that has just begun is held back": {before: func(*writeCache) {}, want: interval},
-		"work that began an interval ago is reported": {
+		"work that began one interval ago is reported": {
 			before: func(m *writeCache) { m.dueIn(web, now, interval) }, at: interval, want: 0,
 		},
 		"work that began less than that ago waits for the rest": {
 			before: func(m *writeCache) { m.dueIn(web, now, interval) }, at: 400 * time.Millisecond, want: 600 * time.Millisecond,
 		},
-		"after a status the next one waits again": {
+		"after a written status the next one is held back again": {
 			before: func(m *writeCache) { m.dueIn(web, now, interval); m.notePublished(web, at(time.Second), false) },
 			at:     1200 * time.Millisecond, want: 800 * time.Millisecond,
 		},
@@ -110,14 +110,14 @@ func TestPacingOfStatuses(t *testing.T) {
 			var m writeCache
 			test.before(&m)
 			if got := m.dueIn(web, at(test.at), interval); got != test.want {
-				t.Errorf("due in %s, want %s", got, test.want)
+				t.Errorf("the status is due in %s, want %s", got, test.want)
 			}
 		})
 	}
 }
 
-// The write cache keeps a copy only until the cache has caught up. A copy of every wrapper forever would be a second
-// cache.
+// The write cache may keep a copy only until the manager's cache has the write. If it kept all copies, it would use as
+// much memory as a second cache.
 func TestTheWriteCacheDropsAWriteThatTheCacheHas(t *testing.T) {
 	written := wrapper("u", "9", 1)
 	for name, test := range map[string]struct {
@@ -128,7 +128,7 @@ func TestTheWriteCacheDropsAWriteThatTheCacheHas(t *testing.T) {
 		"the cache has the state before it":              {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "8", 1)) }, true},
 		"the cache has it":                               {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "9", 1)) }, false},
 		"the cache has a later state":                    {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "10", 1)) }, false},
-		"the cache had it before it was noted":           {func(m *writeCache) { m.caughtUp(wrapper("u", "9", 1)); m.noteWritten(written) }, false},
+		"the cache had it before the write was recorded": {func(m *writeCache) { m.caughtUp(wrapper("u", "9", 1)); m.noteWritten(written) }, false},
 		"a read finds it in the cache, without an event": {func(m *writeCache) { m.noteWritten(written); m.newest(wrapper("u", "9", 1)) }, false},
 		"it was written again after the cache had it": {func(m *writeCache) {
 			m.caughtUp(wrapper("u", "9", 1))
@@ -146,16 +146,16 @@ func TestTheWriteCacheDropsAWriteThatTheCacheHas(t *testing.T) {
 	}
 }
 
-// An entry about a wrapper is not used for the next wrapper of its name, with or without a copy in the entry.
+// The entry of a deleted wrapper must not be used for a new wrapper of the same name.
 func TestTheWriteCacheForgetsAWrapperThatWasMadeAgain(t *testing.T) {
 	var m writeCache
 	m.newest(wrapper("u", "9", 1))
 	m.noteRevision(web, "fed-web-1")
 	if !m.hasRevision(web, "fed-web-1") {
-		t.Fatal("the revision is forgotten")
+		t.Fatal("the write cache must still have the revision")
 	}
 	m.newest(wrapper("v", "10", 1))
 	if m.hasRevision(web, "fed-web-1") {
-		t.Error("the revision of the earlier wrapper counts as its own")
+		t.Error("a revision of the earlier wrapper must not count for the new one")
 	}
 }

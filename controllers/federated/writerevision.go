@@ -13,17 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/revision"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
-// historyLimit is how many revisions of a wrapper are kept beside those in use.
+// historyLimit is how many revisions of a wrapper the manager keeps. Older revisions that are still in use stay too.
 const historyLimit = 10
 
-// revise writes the present spec as a ControllerRevision, unless that exists already.
+// revise writes the present spec as a ControllerRevision, unless that ControllerRevision exists already. After a write
+// it deletes old revisions.
 func (p *reconciliation) revise(ctx context.Context) error {
-	present, err := revision.Of(p.wrapper.WrapperSpec())
+	present, err := revision.Of(p.resolved())
 	if err != nil {
 		p.invalid = err.Error()
 		return nil
@@ -42,10 +45,24 @@ func (p *reconciliation) revise(ctx context.Context) error {
 	return p.trimRevisions(ctx)
 }
 
+// author returns the user who wrote the present content, from the annotation that admission wrote. It returns "" if
+// that annotation does not belong to this content. With approve: Latest, the content also includes the versions that
+// the manager took. If only such a version is new, no user wrote the revision, and author returns "".
+func (p *reconciliation) author(present revision.Revision) string {
+	if spec := p.wrapper.WrapperSpec(); upgrade.TakesLatest(&spec.Upgrade) {
+		written, err := revision.Of(spec)
+		if err != nil || p.wrapper.WrapperStatus().ObservedGeneration == p.wrapper.GetGeneration() {
+			return ""
+		}
+		present = written
+	}
+	return p.history.Author(p.key.Kind, p.key.NamespacedName, present, p.wrapper.GetAnnotations()[v1alpha1.AnnotationAuthor])
+}
+
 func (p *reconciliation) writeRevision(ctx context.Context, present revision.Revision) error {
 	data, err := p.history.Encode(present, p.wrapper.GetUID(), p.revision)
 	if err != nil {
-		return fmt.Errorf("encrypting revision %s: %w", p.revision, err)
+		return fmt.Errorf("encoding ControllerRevision %s: %w", p.revision, err)
 	}
 	obj := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
@@ -63,48 +80,79 @@ func (p *reconciliation) writeRevision(ctx context.Context, present revision.Rev
 		Data:     runtime.RawExtension{Raw: data},
 		Revision: p.wrapper.GetGeneration(),
 	}
+	if name := p.author(present); name != "" {
+		obj.Annotations = map[string]string{v1alpha1.AnnotationWrittenBy: name}
+	}
 	err = p.client.Create(ctx, obj)
 	if apierrors.IsAlreadyExists(err) {
 		return p.takeRevision(ctx, obj)
 	}
 	if err != nil {
-		return fmt.Errorf("writing revision %s: %w", p.revision, err)
+		return fmt.Errorf("writing ControllerRevision %s: %w", p.revision, err)
 	}
 	return nil
 }
 
-// takeRevision uses an existing revision of the same name if it belongs to this wrapper. If an earlier wrapper of this name
-// left it to the garbage collector, takeRevision replaces it, so that it does not go with that wrapper.
+// takeRevision uses an existing ControllerRevision of the same name if it belongs to this wrapper. If it belongs to an
+// earlier wrapper of this name, takeRevision replaces it, because the garbage collector deletes objects whose owner is
+// gone.
 func (p *reconciliation) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevision) error {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevision"))
 	if err := p.live.Get(ctx, client.ObjectKeyFromObject(wanted), found); err != nil {
-		return fmt.Errorf("reading revision %s: %w", p.revision, err)
+		return fmt.Errorf("reading ControllerRevision %s: %w", p.revision, err)
 	}
 	if found.Labels[v1alpha1.LabelUID] == string(p.wrapper.GetUID()) {
-		return nil
+		return p.noteRewrite(ctx, found, wanted.Annotations[v1alpha1.AnnotationWrittenBy])
 	}
 	err := p.client.Delete(ctx, found, client.Preconditions{UID: &found.UID})
 	if err == nil || apierrors.IsNotFound(err) {
 		err = p.client.Create(ctx, wanted)
 	}
 	if err != nil {
-		return fmt.Errorf("replacing revision %s of an earlier wrapper of this name: %w", p.revision, err)
+		return fmt.Errorf("replacing ControllerRevision %s of an earlier wrapper of this name: %w", p.revision, err)
 	}
 	return nil
 }
 
-// trimRevisions deletes the oldest revisions past the limit. It keeps those that the status names, and those in a member's
-// Delivery, as far as the manager knows.
+// noteRewrite records the user who wrote the content of an existing revision again, for example by an undo. The
+// annotation with the first author stays, because the number and the age of the revision are those of the first write.
+// If the last author in the annotations is already this user, noteRewrite writes nothing. That is so, for example,
+// after a manager wrote the revision and ended before it wrote the status.
+func (p *reconciliation) noteRewrite(ctx context.Context, found *metav1.PartialObjectMetadata, name string) error {
+	last, again := found.Annotations[v1alpha1.AnnotationRewrittenBy]
+	if !again {
+		last = found.Annotations[v1alpha1.AnnotationWrittenBy]
+	}
+	if last == name {
+		return nil
+	}
+	before := found.DeepCopy()
+	metav1.SetMetaDataAnnotation(&found.ObjectMeta, v1alpha1.AnnotationRewrittenBy, name)
+	err := p.client.Patch(ctx, found, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsForbidden(err) {
+		// The manager still has the RBAC roles of an earlier version, which do not allow this patch. Members get the
+		// change even if the history lacks the name of its author.
+		log.FromContext(ctx).Error(err, "recording who wrote a revision again failed", "revision", p.revision, "author", name)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("recording who wrote revision %s again: %w", p.revision, err)
+	}
+	return nil
+}
+
+// trimRevisions deletes the oldest revisions beyond historyLimit. It keeps each revision that the status, a desired
+// state or a member's Delivery still names.
 func (p *reconciliation) trimRevisions(ctx context.Context) error {
-	if p.wrapper.GetGeneration() <= historyLimit {
-		return nil // each generation writes at most one revision, so there are not too many yet
+	if p.wrapper.GetGeneration() <= historyLimit && len(p.upgrade.Subscriptions) == 0 {
+		return nil // without approve: Latest, each generation adds at most one revision, so there cannot be too many yet
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
 	if err := p.live.List(ctx, list, client.InNamespace(v1alpha1.Identity(p.wrapper).Beside()),
 		client.MatchingLabels{v1alpha1.LabelUID: string(p.wrapper.GetUID())}); err != nil {
-		return fmt.Errorf("listing the revisions of %s: %w", p.key, err)
+		return fmt.Errorf("listing the ControllerRevisions of %s: %w", p.key, err)
 	}
 	if len(list.Items) <= historyLimit {
 		return nil
@@ -121,15 +169,16 @@ func (p *reconciliation) trimRevisions(ctx context.Context) error {
 			continue
 		}
 		if err := client.IgnoreNotFound(p.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})); err != nil {
-			return fmt.Errorf("trimming revision %s: %w", old.Name, err)
+			return fmt.Errorf("deleting the old ControllerRevision %s: %w", old.Name, err)
 		}
 		over--
 	}
 	return nil
 }
 
-// older orders revisions by when they were written. A creationTimestamp has whole seconds, and one second can see many
-// revisions. But a revision never changes, so its resourceVersion gives the order.
+// older orders revisions by their last write. It compares resourceVersions, because a creationTimestamp has only whole
+// seconds, and many revisions may have the same one. The manager writes to an existing revision only if a user writes
+// the same content again.
 func older(a, b metav1.PartialObjectMetadata) int {
 	if order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion); err == nil {
 		return order

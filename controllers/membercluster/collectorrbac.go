@@ -25,28 +25,28 @@ import (
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // compareEvery is the interval at which the manager compares the API groups in the collector's role with the groups of
-// the member's CRDs. It does so even without an event of a CRD: if a CRD is created during a join, the join may
-// overwrite the role with an older list of groups.
+// the member's CRDs. It compares even if no CRD appears: a join writes the role too, and a CRD that was created during
+// the join may be missing in that role.
 const compareEvery = 5 * time.Minute
 
-// keepReadable lets the collector's account read the kinds of the member's CRDs, until ctx ends. So the collector can
-// observe a new kind as soon as its objects are pushed. keepReadable keeps only the names of CRDs. It compares the role
-// with them when a CRD appears, and at the interval every. It reads the role each time, because a join writes the role
-// too.
+// keepReadable makes the collector's role allow reads of all kinds of the member's CRDs, until ctx ends. So the
+// collector can observe a new kind as soon as the manager pushes its objects. keepReadable compares the role with the
+// CRDs when a CRD appears, and at the interval every. For each comparison it reads the role again, because a join
+// writes the role too. It has only the names of the CRDs in memory.
 func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("making the client for CRDs: %w", err)
+		return fmt.Errorf("making the client for the member's CRDs: %w", err)
 	}
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[struct{}](time.Second, time.Minute))
 	defer queue.ShutDown()
 	defer context.AfterFunc(ctx, queue.ShutDown)()
 	names := metadatainformer.NewFilteredMetadataInformer(client, crds, metav1.NamespaceAll, every, cache.Indexers{}, nil).Informer()
 	if err := names.SetTransform(onlyName); err != nil {
-		return fmt.Errorf("watching CRDs: %w", err)
+		return fmt.Errorf("setting up the watch of the member's CRDs: %w", err)
 	}
 	if _, err := names.AddEventHandler(enqueueOnCRD(queue)); err != nil {
-		return fmt.Errorf("watching CRDs: %w", err)
+		return fmt.Errorf("setting up the watch of the member's CRDs: %w", err)
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -60,7 +60,7 @@ func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) e
 			return nil
 		}
 		if err := join.LetCollectorRead(ctx, api, groupsOf(names.GetStore().ListKeys())...); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Info("the collector may not read all groups yet, trying again", "error", err.Error())
+			log.FromContext(ctx).Info("could not extend the collector's role on the member to all API groups; the manager tries again", "error", err.Error())
 			queue.AddRateLimited(turn)
 		} else {
 			queue.Forget(turn)
@@ -69,8 +69,8 @@ func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) e
 	}
 }
 
-// enqueueOnCRD enqueues a comparison when a CRD appears. It also does so at each resync of the informer, which keeps
-// the interval. Other changes of a CRD do not change its API group.
+// enqueueOnCRD returns a handler that enqueues a comparison when a CRD appears, and at each resync of the informer. It
+// ignores changes of a CRD, because the API group of a CRD never changes.
 func enqueueOnCRD(queue workqueue.TypedInterface[struct{}]) cache.ResourceEventHandler {
 	turn := func(any) { queue.Add(struct{}{}) }
 	return cache.ResourceEventHandlerFuncs{AddFunc: turn, UpdateFunc: func(old, now any) {
@@ -82,7 +82,8 @@ func enqueueOnCRD(queue workqueue.TypedInterface[struct{}]) cache.ResourceEventH
 	}}
 }
 
-// groupsOf returns the API groups of CRDs. The API server ensures that their names are PLURAL.GROUP.
+// groupsOf returns the API groups of CRDs with the given names. The API server ensures that the name of a CRD is
+// PLURAL.GROUP.
 func groupsOf(crds []string) []string {
 	groups := make([]string, 0, len(crds))
 	for _, crd := range crds {
@@ -93,8 +94,8 @@ func groupsOf(crds []string) []string {
 	return slices.Compact(groups)
 }
 
-// onlyName drops everything but the name and the resourceVersion of an object, because a member may have thousands of
-// CRDs.
+// onlyName drops all fields of an object but its name and resourceVersion, because the manager keeps the objects in
+// memory, and a member may have thousands of CRDs.
 func onlyName(obj any) (any, error) {
 	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		return &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta,

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// extending runs keepReadable until the test ends.
+// extending runs keepReadable against the server s until the test ends.
 func extending(t *testing.T, s *apiServer, every time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -19,12 +19,12 @@ func extending(t *testing.T, s *apiServer, every time.Duration) {
 	t.Cleanup(func() {
 		cancel()
 		if err := receive(t, ended); err != nil {
-			t.Errorf("it ends with %v", err)
+			t.Errorf("keepReadable returned %v", err)
 		}
 	})
 }
 
-// await waits until the role holds exactly these groups. It checks after each change on the member.
+// await waits until the role has exactly these API groups. It fails the test if 30 s pass without a change of the role.
 func (s *apiServer) await(t *testing.T, groups ...string) {
 	t.Helper()
 	for {
@@ -59,19 +59,19 @@ func TestANewAPIGroupBecomesReadable(t *testing.T) {
 	s.joinWrites("apps")
 	s.comes("deliveries.federation.fairlead.dev")
 	extending(t, s, time.Hour)
-	s.await(t, "apps", "federation.fairlead.dev") // the CRDs that appeared between join and start
+	s.await(t, "apps", "federation.fairlead.dev") // the first comparison also adds the groups of CRDs that were created between the join and the start
 	s.awaitWatch(t)
 	s.comes("crates.shop.example.com")
 	s.await(t, "apps", "federation.fairlead.dev", "shop.example.com")
-	s.comes("boxes.shop.example.com") // nothing new
+	s.comes("boxes.shop.example.com") // a CRD whose group the role has already
 	s.comes("shelves.late.example.com")
 	s.await(t, "apps", "federation.fairlead.dev", "late.example.com", "shop.example.com")
 	if got := s.written(); len(got) != 3 {
-		t.Errorf("the role was written for a group that it has already: %v", got)
+		t.Errorf("the role must not be written for a group that it has already: %v", got)
 	}
 }
 
-// A join that runs while a CRD appears writes an older list of groups.
+// A CRD is created while a join runs, so the role that the join writes lacks the CRD's group.
 func TestAGroupThatAJoinDroppedBecomesReadableAgain(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.comes("crates.shop.example.com")

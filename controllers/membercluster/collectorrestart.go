@@ -16,18 +16,18 @@ import (
 // restarts are the pauses before the manager restarts a task that ended by itself: 1 s, 2 s, 4 s … up to a minute.
 var restarts = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: time.Minute}
 
-// resetAfter is how long a task has to run before the next pause is the shortest again.
+// resetAfter is how long a task has to run before the next pause is one second again.
 const resetAfter = 5 * time.Minute
 
-// ending describes the end of a task that ended by itself.
+// ending describes the last time that a task ended by itself, that is, although the manager had not stopped it.
 type ending struct {
 	err error
 	// at is the time of the end, by the host's clock.
 	at time.Time
 }
 
-// unlessHeardOf returns nil if the collector has written a heartbeat after this end, since the restarted collector works then.
-// heard is the time of the last new heartbeat.
+// unlessHeardOf returns e, or nil if the collector has written a heartbeat since it ended: then the restarted collector
+// works. heard is when the manager last read a new heartbeat.
 func (e *ending) unlessHeardOf(heard time.Time) *ending {
 	if e != nil && heard.After(e.at) {
 		return nil
@@ -35,10 +35,10 @@ func (e *ending) unlessHeardOf(heard time.Time) *ending {
 	return e
 }
 
-var errNoReason = errors.New("it ended without a reason")
+var errNoReason = errors.New("the task ended without an error")
 
-// keepRunning runs a task until ctx ends, and starts it again whenever it ends by itself. Each run makes a new
-// collector, since a collector runs only once.
+// keepRunning runs a task until ctx ends, and starts it again whenever it ends before that. It makes a new collector for
+// each run, because a collector can run only once.
 func (c *Collectors) keepRunning(ctx context.Context, name string, w *work, conn *member.Conn) {
 	pauses := restarts
 	for ctx.Err() == nil {
@@ -60,7 +60,7 @@ func (c *Collectors) keepRunning(ctx context.Context, name string, w *work, conn
 	}
 }
 
-// run runs a task once. It always returns an error.
+// run runs a task once. It always returns an error, because a task must not end before the manager stops it.
 func (c *Collectors) run(ctx context.Context, t task, name string, conn *member.Conn) error {
 	run, err := c.begin(t, name, conn)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Collectors) note(ctx context.Context, name string, w *work, err error) 
 	c.onEnd(name)
 }
 
-// ended describes the last end of the host's collector for a member, if it ended by itself; nil otherwise.
+// ended returns the last time that a member's collector inside the manager ended by itself; nil if it never did.
 func (c *Collectors) ended(name string) *ending {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,16 +26,16 @@ func TestTaskFor(t *testing.T) {
 		stranger bool
 		want     task
 	}{
-		"collector Host: it runs the collector":     {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: task{inspect: true, observe: true}},
-		"collector Host, every group granted":       {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: task{inspect: true, observe: true, letRead: true}},
-		"collector External, every group granted":   {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: task{inspect: true, letRead: true}},
-		"collector External, some groups granted":   {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants(), want: task{inspect: true}},
-		"collector External, grants unknown":        {mode: v1alpha1.CollectorExternal, want: task{inspect: true}},
-		"collector Member: it reads the Deployment": {mode: v1alpha1.CollectorMember, grants: join.DefaultGrants(), want: task{inspect: true, deployed: true}},
-		"collector Member, every group granted":     {mode: v1alpha1.CollectorMember, grants: []string{"any"}, want: task{inspect: true, deployed: true, letRead: true}},
-		"another cluster, collector Host":           {mode: v1alpha1.CollectorHost, grants: []string{"any"}, stranger: true},
-		"another cluster, collector External":       {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},
-		"another cluster, collector Member":         {mode: v1alpha1.CollectorMember, stranger: true},
+		"collector Host: the manager runs the collector":     {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: task{inspect: true, observe: true}},
+		"collector Host, every group granted":                {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: task{inspect: true, observe: true, letRead: true}},
+		"collector External, every group granted":            {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: task{inspect: true, letRead: true}},
+		"collector External, some groups granted":            {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants(), want: task{inspect: true}},
+		"collector External, grants unknown":                 {mode: v1alpha1.CollectorExternal, want: task{inspect: true}},
+		"collector Member: the manager reads the Deployment": {mode: v1alpha1.CollectorMember, grants: join.DefaultGrants(), want: task{inspect: true, deployed: true}},
+		"collector Member, every group granted":              {mode: v1alpha1.CollectorMember, grants: []string{"any"}, want: task{inspect: true, deployed: true, letRead: true}},
+		"another cluster, collector Host":                    {mode: v1alpha1.CollectorHost, grants: []string{"any"}, stranger: true},
+		"another cluster, collector External":                {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},
+		"another cluster, collector Member":                  {mode: v1alpha1.CollectorMember, stranger: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, taskFor(test.mode, member.ProbeResult{Ours: !test.stranger, Grants: test.grants}), cmp.AllowUnexported(task{})); diff != "" {
@@ -45,7 +45,7 @@ func TestTaskFor(t *testing.T) {
 	}
 }
 
-// crew is Collectors whose tasks a test starts and ends.
+// crew is a Collectors whose tasks the test starts and ends.
 type crew struct {
 	*Collectors
 	clock *clocktesting.FakeClock
@@ -53,7 +53,7 @@ type crew struct {
 	woken chan string
 }
 
-// watch is one run of a task.
+// watch is one run of a member's collector.
 type watch struct {
 	conn *member.Conn
 	ctx  context.Context //nolint:containedctx // the test reads it
@@ -67,7 +67,7 @@ func newCrew(t *testing.T) *crew {
 	c.Collectors = NewCollectors("v", 0, clk, func(name string) { c.woken <- name })
 	c.begin = func(t task, _ string, conn *member.Conn) (func(context.Context) error, error) {
 		return func(ctx context.Context) error {
-			if !t.observe { // an inspection, which is no collector
+			if !t.observe { // an inspection alone is no collector, so the test does not see it
 				<-ctx.Done()
 				return ctx.Err()
 			}
@@ -79,7 +79,7 @@ func newCrew(t *testing.T) *crew {
 	return c
 }
 
-// engage connects the member east again, and reports it as the joined cluster.
+// engage connects member east again. disengage ends that connection.
 func (c *crew) engage(t *testing.T) (conn *member.Conn, disengage func()) {
 	t.Helper()
 	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"})
@@ -106,23 +106,23 @@ func receive[T any](t *testing.T, from <-chan T) T {
 	case got := <-from:
 		return got
 	case <-time.After(30 * time.Second):
-		t.Fatal("nothing comes")
+		t.Fatal("no value arrives on the channel")
 		panic("unreachable")
 	}
 }
 
-// pauses moves the clock by d as soon as a goroutine waits for it.
+// pauses waits until a task waits for its restart, and then moves the clock by d.
 func (c *crew) pauses(t *testing.T, d time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !c.clock.HasWaiters(); runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatal("nobody waits")
+			t.Fatal("no goroutine waits for the clock")
 		}
 	}
 	c.clock.Step(d)
 }
 
-// idle gives other goroutines the time to do too much.
+// idle gives other goroutines time, and fails the test if one of them has started a collector meanwhile.
 func (c *crew) idle(t *testing.T, why string) {
 	t.Helper()
 	for range 10_000 {
@@ -142,7 +142,7 @@ func TestACollectorThatEndsIsRestartedWithABackoff(t *testing.T) {
 	}
 	first := c.next(t)
 	for i, test := range []struct {
-		early, late time.Duration // jitter is a tenth at most
+		early, late time.Duration // the jitter is at most a tenth of the pause
 		lasted      time.Duration
 	}{
 		{early: 990 * time.Millisecond, late: 120 * time.Millisecond},
@@ -154,20 +154,20 @@ func TestACollectorThatEndsIsRestartedWithABackoff(t *testing.T) {
 		why := errors.New("the cluster is another member")
 		first.ends <- why
 		if name := receive(t, c.woken); name != "east" {
-			t.Errorf("end %d: %s is told", i, name)
+			t.Errorf("end %d: news is called for member %s", i, name)
 		}
 		if e := c.ended("east"); e == nil || !errors.Is(e.err, why) || !e.at.Equal(c.clock.Now()) {
-			t.Errorf("end %d: it is said to have ended %+v", i, e)
+			t.Errorf("end %d: the recorded end is %+v", i, e)
 		}
 		c.pauses(t, test.early)
 		c.idle(t, "it is started again too early")
 		c.clock.Step(test.late)
 		if first = c.next(t); first.conn != conn {
-			t.Error("by another connection")
+			t.Error("the restarted task uses another connection")
 		}
 	}
 
-	first.ends <- nil // it is restarted, too, when it ends without an error
+	first.ends <- nil // a task that ends without an error is restarted too
 	receive(t, c.woken)
 	if e := c.ended("east"); !errors.Is(e.err, errNoReason) {
 		t.Errorf("%+v", e)
@@ -176,9 +176,9 @@ func TestACollectorThatEndsIsRestartedWithABackoff(t *testing.T) {
 	through := c.running["east"].through
 	c.mu.Unlock()
 	disengage()
-	receive(t, through) // the clock does not move for this
+	receive(t, through) // the task ends at once, without the pause before a restart
 	if len(c.runs) > 0 {
-		t.Error("it is started again after its engagement is over")
+		t.Error("the task is started again although the connection has ended")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestACollectorEndsWithItsConnectionOrItsTask(t *testing.T) {
 			w.ends <- w.ctx.Err()
 			c.idle(t, "it is started again")
 			if len(c.woken) > 0 || c.ended("east") != nil {
-				t.Error("the end counts as a failure")
+				t.Error("the end of a cancelled task must not count as a failure")
 			}
 		})
 	}
@@ -238,7 +238,7 @@ func TestAnOutageDoesNotEndACollector(t *testing.T) {
 	c.set(lost)
 	c.idle(t, "another one is started")
 	if w.ctx.Err() != nil {
-		t.Error("it is ended")
+		t.Error("the outage ended the task")
 	}
 	w.ends <- nil
 }
@@ -256,7 +256,7 @@ func TestNoCollectorUsesANewConnectionBeforeItsFirstProbe(t *testing.T) {
 	c.set(well())
 	next := c.next(t)
 	if next.conn != conn {
-		t.Error("the old connection is used")
+		t.Error("the task must use the new connection")
 	}
 	next.ends <- nil
 }
@@ -271,7 +271,7 @@ func TestOnlyOneCollectorOfAMemberRunsAtATime(t *testing.T) {
 	c.engage(t)
 	c.set(well())
 	receive(t, first.ctx.Done())
-	_, end = c.engage(t) // and another one, while the first has not ended for good
+	_, end = c.engage(t) // another connection, while the first collector has not ended yet
 	defer end()
 	c.set(well())
 	c.idle(t, "the next collector runs beside the last")
@@ -279,7 +279,7 @@ func TestOnlyOneCollectorOfAMemberRunsAtATime(t *testing.T) {
 	first.ends <- first.ctx.Err()
 	last := c.next(t)
 	if last.ctx.Err() != nil || last.conn == first.conn {
-		t.Error("the wrong one runs")
+		t.Error("the task of an earlier connection runs")
 	}
 	last.ends <- nil
 }

@@ -20,20 +20,22 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// settleFor is the time between a change of a collector's Deployment and the read. A rollout changes the Deployment several
-// times within a second.
+// settleFor is how long the manager waits after a change of a collector's Deployment before it reads the Deployment. A
+// rollout changes the Deployment several times within a second, and one read is enough for all these changes.
 const settleFor = time.Second
 
-// collectorWatch waits for changes of the Deployment of a collector that runs on a member.
+// collectorWatch waits for changes of the collector's Deployment on a member.
 type collectorWatch struct {
 	conn  *member.Conn
 	clock clock.WithTicker
-	// refused is when the member last refused a watch: a join of an earlier version granted none. The zero value is never.
+	// refused is when the manager last failed to open the watch; zero if it never failed. A member refuses the watch if
+	// an earlier version of hostctl joined it.
 	refused time.Time
 }
 
-// await returns when the Deployment of the given version has changed, or after atMost. Where it cannot watch, it waits as long
-// as between two reads of a Deployment that is not watched. It returns an error when ctx has ended.
+// await returns when the Deployment has changed since the resourceVersion in version, or when atMost is over. If the
+// manager cannot watch the Deployment, or if the watch ends early, it returns after inspectEvery. If ctx ends, it
+// returns an error.
 func (w *collectorWatch) await(ctx context.Context, version string, atMost time.Duration) error {
 	if version == "" || !w.refused.IsZero() && w.clock.Since(w.refused) < crdsEvery {
 		return pause(ctx, w.clock, inspectEvery)
@@ -43,7 +45,7 @@ func (w *collectorWatch) await(ctx context.Context, version string, atMost time.
 	body, err := w.open(watching, version, atMost)
 	if err != nil {
 		if ctx.Err() == nil {
-			log.FromContext(ctx).V(1).Info("the collector's Deployment is not watched", "reason", err.Error())
+			log.FromContext(ctx).V(1).Info("the manager could not watch the collector's Deployment on the member", "reason", err.Error())
 		}
 		w.refused = w.clock.Now()
 		return pause(ctx, w.clock, inspectEvery)
@@ -61,7 +63,8 @@ func (w *collectorWatch) await(ctx context.Context, version string, atMost time.
 		if is {
 			return pause(ctx, w.clock, settleFor)
 		}
-		// A member that ends every watch immediately gets no more requests than one that refuses watches.
+		// The watch ended without an event. Without the pause, the manager would send many requests to a member that ends
+		// every watch immediately.
 		return pause(ctx, w.clock, inspectEvery)
 	}
 }
@@ -78,10 +81,11 @@ func (w *collectorWatch) open(ctx context.Context, version string, atMost time.D
 	return body, nil
 }
 
-// hasEvent reads the first event of a watch, and closes it. The event itself does not matter: the Deployment is read again. It
-// is false when the watch ends, or when the API server no longer knows the version.
+// hasEvent reads the first event of a watch, and closes the watch. It ignores the content of the event, because the
+// manager reads the Deployment again. It returns false if the watch ends without an event, or if the API server does
+// not have the resourceVersion any more.
 func hasEvent(body io.ReadCloser) bool {
-	defer func() { _ = body.Close() }() // nothing more is read
+	defer func() { _ = body.Close() }() // an error does not matter, because the manager reads no more of the body
 	event := metav1.WatchEvent{}
 	return json.NewDecoder(body).Decode(&event) == nil && event.Type != "ERROR"
 }

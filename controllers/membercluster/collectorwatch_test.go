@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// watches is how many watches of the collector's Deployment the member got.
+// watches returns how many requests to watch the collector's Deployment the manager has sent to the member.
 func (s *inspected) watches() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *inspected) watches() (n int) {
 	return n
 }
 
-// awaitReads waits until the Deployment was read n times.
+// awaitReads waits until the manager has read the Deployment n times.
 func (s *inspected) awaitReads(t *testing.T, n int) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -48,7 +48,7 @@ func TestACollectorThatRunsIsWatchedAndNotRead(t *testing.T) {
 	s.next(t, inspectEvery)
 	s.next(t, inspectEvery)
 	if n := s.requests(deploymentPath); n != 1 {
-		t.Errorf("%d reads of a Deployment that is watched and has not changed", n)
+		t.Errorf("the manager read a watched Deployment %d times although it has not changed", n)
 	}
 
 	stopped := running()
@@ -58,11 +58,11 @@ func TestACollectorThatRunsIsWatchedAndNotRead(t *testing.T) {
 	select {
 	case s.changes <- metav1.WatchEvent{Type: "MODIFIED", Object: runtime.RawExtension{Raw: []byte("{}")}}:
 	case <-time.After(30 * time.Second):
-		t.Fatal("no watch begins")
+		t.Fatal("the manager begins no watch of the Deployment")
 	}
 	waited := make(chan struct{})
 	defer close(waited)
-	go func() { // the inspection waits until the rollout has settled
+	go func() { // the inspection waits for settleFor before it reads the Deployment again
 		for tick := time.NewTicker(time.Millisecond); ; {
 			select {
 			case <-tick.C:
@@ -78,7 +78,8 @@ func TestACollectorThatRunsIsWatchedAndNotRead(t *testing.T) {
 	}
 }
 
-// A watch that ends is no change, and a member that ends every watch at once gets no more requests than before.
+// The member ends every watch immediately, although the Deployment has not changed. It must not get more requests than
+// a member that refuses watches.
 func TestAWatchThatEndsIsBegunAgainInItsTime(t *testing.T) {
 	s := inspect(t, true, func(s *inspected) {
 		s.objects[deploymentPath], s.changes = running(), make(chan metav1.WatchEvent)
@@ -88,16 +89,16 @@ func TestAWatchThatEndsIsBegunAgainInItsTime(t *testing.T) {
 	select {
 	case s.changes <- sent:
 	case <-time.After(30 * time.Second):
-		t.Fatal("no watch begins")
+		t.Fatal("the manager begins no watch of the Deployment")
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(30 * time.Second); s.watches() < 2; <-tick.C {
 		if time.Now().After(end) {
-			t.Fatal("no second watch begins")
+			t.Fatal("the manager begins no second watch of the Deployment")
 		}
 		if s.requests(deploymentPath) > 1 && s.clock.Since(now) < inspectEvery {
-			t.Fatal("the Deployment is read at once")
+			t.Fatal("the manager must not read the Deployment when its watch ends")
 		}
 		s.clock.Step(time.Second)
 	}
@@ -112,6 +113,6 @@ func TestACollectorThatMayNotBeWatchedIsRead(t *testing.T) {
 		s.next(t, inspectEvery)
 	}
 	if n := s.watches(); n != 1 {
-		t.Errorf("the member refused %d watches within two minutes", n)
+		t.Errorf("the manager tried %d watches within two minutes, although the member refuses them", n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,7 +30,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Reconciler is the loop over MemberClusters.
+// Reconciler is the control loop over MemberClusters.
 type Reconciler struct {
 	client     client.Client
 	fleet      *member.Fleet
@@ -38,16 +39,18 @@ type Reconciler struct {
 	host       member.Host
 	version    string
 	clock      clock.PassiveClock
+	events     events.EventRecorder
 
-	// deleting is the number of members from which the manager is withdrawing now.
+	// deleting is the number of members from which the manager removes Fairlead's own objects at this moment.
+	// maxDeletes bounds it.
 	deleting atomic.Int32
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// New makes the reconciler, and the Collectors that it starts and stops. version is the manager's version. Each collector
-// works on at most maxInflight Deliveries at the same time.
+// New makes the loop, and the Collectors whose tasks the loop starts and stops. version is the manager's version. Each
+// collector in the manager judges at most maxInflight Deliveries at the same time.
 func New(
 	mgr ctrl.Manager, fleet *member.Fleet, orphans *deliveries.Orphans, host member.Host, version string, maxInflight int, clk clock.WithTicker,
 ) *Reconciler {
@@ -58,14 +61,15 @@ func New(
 		host:    host,
 		version: version,
 		clock:   clk,
+		events:  mgr.GetEventRecorder("fairlead"),
 	}
 	r.collectors = NewCollectors(version, maxInflight, clk, r.enqueue)
 	fleet.OnProbe(r.probed)
 	return r
 }
 
-// Collectors returns the Collectors. The caller adds them to the manager, so that multicluster-runtime engages them
-// with each member.
+// Collectors returns the Collectors. The caller has to add them to the manager, so that multicluster-runtime engages
+// them with the connection to each member.
 func (r *Reconciler) Collectors() *Collectors { return r.collectors }
 
 // SetupWithManager adds the loop to the manager.
@@ -92,8 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		r.collectors.Forget(req.Name)
 		r.fleet.Disconnect(req.Name)
-		forgetExpiry(req.Name)
-		recordCollectorExpiry(req.Name, nil)
+		forgetMember(req.Name)
 		return ctrl.Result{}, nil
 	}
 	refusal, err := r.connect(ctx, mc)
@@ -114,11 +117,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.publish(ctx, mc, refusal, renewal, nil)
 }
 
-// renewWithin is how long a renewal may occupy a worker of the loop.
+// renewWithin is how long the renewal of one member's tokens may take. A worker of the loop does nothing else during
+// that time.
 const renewWithin = 10 * time.Second
 
-// renew renews the tokens for a member: the host's token, and the token of a collector inside the manager. A failure
-// does not stop the reconcile. The old token is still valid, and a condition shows until when.
+// renew renews the tokens of a member that are due: the host's token, and the token of a collector inside the manager.
+// A failure does not stop the reconcile, because the old token is still valid. A condition tells until when.
 func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
 	probe, _ := r.fleet.LastProbe(mc.Name)
 	conn := r.fleet.Conn(mc.Name)
@@ -136,11 +140,11 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 		ctrl.LoggerFrom(ctx).Error(err, "could not renew the credentials of the member", "member", mc.Name, "expires", renewal.Expires)
 	}
 	if renewal.Renewed || !conn.Uses(string(secret.Data[v1alpha1.SecretToken])) || !conn.CollectorUses(string(secret.Data[v1alpha1.SecretCollectorToken])) {
-		return renewal // the watch of the Secret enqueues the member again
+		return renewal // the connection does not use the Secret's new tokens yet; the event of the Secret's change starts another reconcile
 	}
 	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "could not revoke the replaced tokens of the member yet", "member", mc.Name)
-		renewal.Due = probe.There(r.clock.Now()) // the loop tries again in a minute, and not in a day
+		ctrl.LoggerFrom(ctx).Error(err, "could not revoke the replaced tokens on the member; the manager tries again", "member", mc.Name)
+		renewal.Due = probe.There(r.clock.Now()) // because of this time the loop tries again in a minute, not in a day
 	}
 	return renewal
 }
@@ -149,8 +153,8 @@ func credentialsOf(mc *v1alpha1.MemberCluster) types.NamespacedName {
 	return types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}
 }
 
-// connect makes the connection match the MemberCluster and its Secret. The refusal is the reason why no connection is
-// possible.
+// connect makes the connection to a member match its MemberCluster and its Secret. refusal is why no connection is
+// possible; nil if one is possible.
 func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (refusal *member.CredentialsError, err error) {
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
@@ -174,25 +178,25 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 	if err := r.fleet.Connect(ctx, mc.Name, config, mc.Status.UID); err != nil {
 		return nil, err
 	}
-	if conn := r.fleet.Conn(mc.Name); conn != nil { // no collector uses a new connection yet, see Collectors.Engage
+	if conn := r.fleet.Conn(mc.Name); conn != nil { // Collectors.Engage has stopped the collector, so no collector uses the new connection yet
 		conn.SetCollectorToken(string(secret.Data[v1alpha1.SecretCollectorToken]))
 	}
 	return nil, nil
 }
 
-// ambiguous refuses a Secret that holds both a client certificate and a token for the collector. The member would use
-// the certificate, but the status would describe the token.
+// ambiguous refuses a Secret that has both a client certificate and a token for the collector. The member would
+// authenticate the collector by the certificate, while the status would describe the token.
 func ambiguous(mc *v1alpha1.MemberCluster, secret *corev1.Secret) *member.CredentialsError {
 	if !credentials.CertificateWins(secret) {
 		return nil
 	}
 	return &member.CredentialsError{Reason: v1alpha1.ReasonCredentialsMissing, Message: fmt.Sprintf(
-		"Secret %[1]s/%[2]s holds %[3]s and %[4]s. A member takes the certificate and ignores the token, so its collector would use the certificate's account: "+
+		"Secret %[1]s/%[2]s has both %[3]s and %[4]s. A member takes the certificate and ignores the token, so its collector would use the certificate's account: "+
 			"remove %[3]s and %[5]s from the Secret, or remove %[4]s if the collector is to use the certificate, or run `hostctl join %[6]s --cluster-kubeconfig FILE` again",
 		secret.Namespace, secret.Name, v1alpha1.SecretCert, v1alpha1.SecretCollectorToken, v1alpha1.SecretKey, mc.Name)}
 }
 
-// probed enqueues a member when the result of a probe differs from the previous one.
+// probed enqueues a member when the result of a probe differs from the previous result.
 func (r *Reconciler) probed(name string, was, is member.ProbeResult) {
 	if !was.Same(is) {
 		r.enqueue(name)
@@ -211,8 +215,8 @@ func (r *Reconciler) enqueueAfter(name string, wait time.Duration) {
 	}
 }
 
-// setQueue stores the loop's queue for enqueue. Before the loop starts there is no queue. The first list of
-// MemberClusters enqueues all members.
+// setQueue stores the loop's queue for enqueue. Before the loop starts, enqueue does nothing. No reconcile is lost,
+// because the loop reconciles all members when it starts.
 func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,7 +224,7 @@ func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimiti
 	return nil
 }
 
-// membersUsing returns the members whose credentials a Secret holds.
+// membersUsing returns the members whose MemberClusters refer to a Secret.
 func (r *Reconciler) membersUsing(ctx context.Context, secret client.Object) []reconcile.Request {
 	list := &v1alpha1.MemberClusterList{}
 	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {

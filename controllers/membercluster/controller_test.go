@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,10 +26,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// loop is the Reconciler with a fleet that has started, and a host with the test's objects.
+// loop is a Reconciler with a running fleet and a fake host. probes gets the result of each probe.
 type loop struct {
 	*Reconciler
 	probes chan member.ProbeResult
+	// recorder has the events, each as "Type Reason Note".
+	recorder *events.FakeRecorder
 }
 
 func newLoop(t *testing.T, objects ...client.Object) *loop {
@@ -36,7 +39,9 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	clk := clocktesting.NewFakeClock(now)
 	host := member.Host{UID: "host-uid"}
 	fleet := member.NewFleet(host, clk)
-	l := &loop{probes: make(chan member.ProbeResult, 100), Reconciler: &Reconciler{
+	recorder := events.NewFakeRecorder(100)
+	l := &loop{probes: make(chan member.ProbeResult, 100), recorder: recorder, Reconciler: &Reconciler{
+		events: recorder,
 		client: fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.MemberCluster{}).Build(),
 		fleet:  fleet, orphans: deliveries.NewOrphans(deliveries.NewStore(clk), nil, nil), collectors: NewCollectors("v", 0, clk, func(string) {}), host: host, clock: clk,
 	}}
@@ -48,7 +53,7 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	return l
 }
 
-// registration returns the objects that a join writes on the host for a member.
+// registration returns the MemberCluster and the Secret that a join of the member writes on the host.
 func registration(s *apiServer, uid types.UID) (*v1alpha1.MemberCluster, *corev1.Secret) {
 	mc := registered(v1alpha1.CollectorHost)
 	mc.Finalizers, mc.Status.UID = []string{v1alpha1.Finalizer}, uid
@@ -59,7 +64,7 @@ func registration(s *apiServer, uid types.UID) (*v1alpha1.MemberCluster, *corev1
 	return mc, secret
 }
 
-// settled returns the MemberCluster after the loop has connected the member and got the result of the first probe.
+// settled reconciles member east until it is connected and the first probe has ended, and returns its MemberCluster.
 func (l *loop) settled(t *testing.T) *v1alpha1.MemberCluster {
 	t.Helper()
 	east := ctrl.Request{NamespacedName: types.NamespacedName{Name: "east"}}
@@ -92,7 +97,8 @@ func TestTheUIDOfTheJoinedClusterIsStoredOnce(t *testing.T) {
 	}
 }
 
-// An API server checks a client certificate before it checks a token.
+// An API server that gets both a client certificate and a token ignores the token. So with a certificate in the Secret,
+// the collector would use the host's permissions instead of its own.
 func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined = true
@@ -105,7 +111,7 @@ func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
 	secret.Data[v1alpha1.SecretKey] = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})
 	l := newLoop(t, mc, secret)
 	if got, want := said(l.settled(t)), "CredentialsValid True Answers"; !slices.Contains(got, want) {
-		t.Fatalf("a certificate alone: %v", got)
+		t.Fatalf("credentials with only a certificate returned %v", got)
 	}
 	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
 		t.Fatal(err)
@@ -118,7 +124,7 @@ func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.fleet.Conn("east") != nil {
-		t.Error("the collector would act as the certificate's user")
+		t.Error("the collector must not use the certificate's user")
 	}
 	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
 		t.Fatal(err)
@@ -127,16 +133,16 @@ func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	message := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
-	for _, words := range []string{"Secret fairlead-system/east holds tls.crt and collectorToken", "remove tls.crt and tls.key", "hostctl join east"} {
+	for _, words := range []string{"Secret fairlead-system/east has both tls.crt and collectorToken", "remove tls.crt and tls.key", "hostctl join east"} {
 		if !strings.Contains(message, words) {
-			t.Errorf("the message does not say %q: %s", words, message)
+			t.Errorf("the message does not contain %q: %s", words, message)
 		}
 	}
 }
 
 func TestACloneInPlaceOfTheMemberIsReportedAndNotWritten(t *testing.T) {
 	s := newAPIServer(t, "clone-uid")
-	s.joined = true // by the same host, under the same name
+	s.joined = true // the clone has a Membership for the same host and the same member name
 	mc, secret := registration(s, "member-uid")
 	l := newLoop(t, mc, secret)
 	got := l.settled(t)
@@ -150,13 +156,13 @@ func TestACloneInPlaceOfTheMemberIsReportedAndNotWritten(t *testing.T) {
 	message := meta.FindStatusCondition(got.Status.Conditions, v1alpha1.ConditionReady).Message
 	for _, words := range []string{"clone-uid", "member-uid", "hostctl unjoin east --forget"} {
 		if !strings.Contains(message, words) {
-			t.Errorf("the message does not say %q: %s", words, message)
+			t.Errorf("the message does not contain %q: %s", words, message)
 		}
 	}
 	if probe, _ := l.fleet.LastProbe("east"); probe.Usable() {
-		t.Error("pushes to the clone would begin")
+		t.Error("the manager must not push to the clone")
 	}
 	if len(l.collectors.running) > 0 || len(s.written()) > 0 {
-		t.Errorf("the collector runs, or the clone was written to: %v", s.written())
+		t.Errorf("the collector must not run, and the clone must get no write: %v", s.written())
 	}
 }

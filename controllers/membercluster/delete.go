@@ -17,17 +17,18 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// deleteTimeout bounds one attempt to withdraw from a member. An attempt continues where the last one was interrupted.
-// maxDeletes bounds the number of members from which the manager withdraws at a time. The other workers of the loop
-// stay free for joins and conditions.
 const (
+	// deleteTimeout is the time limit of one attempt to remove Fairlead's own objects from a member. The next attempt
+	// continues where the previous one stopped.
 	deleteTimeout = 20 * time.Second
-	maxDeletes    = 2
+	// maxDeletes is the largest number of such attempts at the same time. The bound leaves the other workers of the
+	// loop free for joins and conditions.
+	maxDeletes = 2
 )
 
-// reconcileDelete removes Fairlead's own objects from a member whose MemberCluster is deleted, and then removes the
-// finalizer of the MemberCluster. It waits for a member that does not answer, and the status shows the reason. `hostctl
-// unjoin --forget` does not wait.
+// reconcileDelete removes Fairlead's own objects from a member whose MemberCluster is being deleted, and then the
+// finalizer. If the member does not answer, the finalizer stays, and the status shows the reason. With `hostctl unjoin
+// --forget` a person can remove the finalizer without the member.
 func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
@@ -40,7 +41,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberClu
 	within, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	if err := r.withdraw(within, mc.DeepCopy()); err != nil {
-		ctrl.LoggerFrom(ctx).Info("the manager cannot withdraw from the member yet", "member", mc.Name, "error", err.Error())
+		ctrl.LoggerFrom(ctx).Info("could not remove Fairlead's own objects from the member; the manager tries again", "member", mc.Name, "error", err.Error())
 		if _, err := r.publish(ctx, mc, refusal, join.Renewal{}, err); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -53,7 +54,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberClu
 func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) error {
 	var remote client.Client
 	if conn := r.fleet.Conn(mc.Name); conn != nil {
-		if is, _ := r.fleet.LastProbe(mc.Name); is.Probed && !is.Reachable { // the next probe wakes the loop
+		if is, _ := r.fleet.LastProbe(mc.Name); is.Probed && !is.Reachable { // no retry is needed: the probe that reaches the member again enqueues the member
 			return fmt.Errorf("leaving member %s: %s", mc.Name, is.Message)
 		}
 		if err := confirmIdentity(ctx, mc, conn); err != nil {
@@ -64,17 +65,18 @@ func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) e
 	return join.Leave(ctx, r.client, mc, remote, r.host.UID, nil)
 }
 
-// confirmIdentity asks the member which cluster it is, before the manager withdraws. The Membership alone does not
-// prove that: a clone has an equal one, and would lose its Deliveries in place of the joined cluster. The last probe
-// does not prove it either, because the endpoint may lead to another cluster by now.
+// confirmIdentity reads the uid of the member's cluster before the manager removes Fairlead's objects there. The
+// Membership does not prove that the cluster is the joined one: a clone of that cluster has an equal Membership, and
+// must not lose its Deliveries. The last probe does not prove it either, because the endpoint may lead to another
+// cluster since then.
 func confirmIdentity(ctx context.Context, mc *v1alpha1.MemberCluster, conn *member.Conn) error {
-	if mc.Status.UID == "" { // deleted before any probe succeeded
+	if mc.Status.UID == "" { // no probe has succeeded since the join, so there is no uid to compare
 		return nil
 	}
 	uid, err := conn.ClusterUID(ctx)
 	switch {
 	case (apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)) && join.WasCleared(mc):
-		return nil // an earlier attempt has already deleted the host's account there, see join.Sever
+		return nil // an earlier attempt has deleted the host's account (see join.Sever), so the member now refuses the host
 	case err != nil:
 		return fmt.Errorf("leaving member %s: %w", mc.Name, err)
 	case uid != mc.Status.UID:

@@ -20,7 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// leaving returns the loop with the member east, which is connected and being deleted.
+// leaving returns the loop with member east, which is connected and whose MemberCluster is being deleted. joined is the
+// uid of the joined cluster. cleared is true if an earlier attempt has removed Fairlead's own objects.
 func leaving(t *testing.T, s *apiServer, joined types.UID, cleared bool) (*Reconciler, *v1alpha1.MemberCluster) {
 	t.Helper()
 	mc := registered(v1alpha1.CollectorHost)
@@ -52,15 +53,15 @@ func TestWithdrawingDoesNotTouchAnotherClusterInPlaceOfTheMember(t *testing.T) {
 				t.Errorf("%v %v", again, err)
 			}
 			if diff := cmp.Diff([]string(nil), s.written()); diff != "" {
-				t.Errorf("the other cluster was written to: %s", diff)
+				t.Errorf("the other cluster must get no write: %s", diff)
 			}
 			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil || len(mc.Finalizers) == 0 {
-				t.Errorf("the MemberCluster is gone: %v", err)
+				t.Errorf("the MemberCluster must still exist: %v", err)
 			}
 			err = r.withdraw(t.Context(), mc)
 			for _, words := range []string{"clone-uid", "member-uid", "hostctl unjoin east --forget"} {
 				if err == nil || !strings.Contains(err.Error(), words) {
-					t.Errorf("the error does not say %q: %v", words, err)
+					t.Errorf("the error does not contain %q: %v", words, err)
 				}
 			}
 		})
@@ -76,16 +77,17 @@ func TestTheManagerWithdrawsFromTheJoinedCluster(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); client.IgnoreNotFound(err) != nil || err == nil {
-				t.Errorf("the MemberCluster is still there: %v", err)
+				t.Errorf("the MemberCluster must not exist any more: %v", err)
 			}
 			if got := s.written(); len(got) == 0 || !strings.HasPrefix(got[0], http.MethodDelete) {
-				t.Errorf("the manager did not withdraw: %v", got)
+				t.Errorf("the manager must remove the Membership and the host's account from the member: %v", got)
 			}
 		})
 	}
 }
 
-// Probes succeed, but the manager cannot withdraw: Ready must not be True.
+// The last probe of the member succeeded, but the manager cannot remove Fairlead's objects there. Ready must not stay
+// True.
 func TestAReachableMemberThatCannotBeLeftIsNotReady(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined = true
@@ -104,7 +106,8 @@ func TestAReachableMemberThatCannotBeLeftIsNotReady(t *testing.T) {
 	}
 }
 
-// The on-call finds the reason in the status, like the reasons of other problems.
+// The member has no Membership, so the manager may not remove anything there. The person on call must find the reason
+// in the status.
 func TestTheStatusSaysWhyAMemberCannotBeLeft(t *testing.T) {
 	s := newAPIServer(t, "member-uid") // it has no Membership
 	r, mc := leaving(t, s, "member-uid", false)
@@ -124,13 +127,14 @@ func TestTheStatusSaysWhyAMemberCannotBeLeft(t *testing.T) {
 	}
 }
 
-// Otherwise members that do not answer would take every worker of the loop, and joins and conditions would stop.
+// Without maxDeletes, deletions of members that do not answer would occupy every worker of the loop. The loop would
+// then process no joins and write no conditions.
 func TestDeletingUnreachableMembersLeavesWorkersFree(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	r, mc := leaving(t, s, "member-uid", false)
 	r.deleting.Store(maxDeletes)
 	if again, err := r.reconcileDelete(t.Context(), mc, nil); err != nil || again.RequeueAfter != time.Second || len(s.written()) > 0 {
-		t.Errorf("the manager withdraws from a third member: %v %v", again, err)
+		t.Errorf("the manager must not withdraw from a third member at the same time: %v %v", again, err)
 	}
 	r.deleting.Store(0)
 	s.CloseClientConnections()
@@ -141,7 +145,7 @@ func TestDeletingUnreachableMembersLeavesWorkersFree(t *testing.T) {
 			break
 		}
 	}
-	if err := r.withdraw(t.Context(), mc); err == nil || !strings.Contains(err.Error(), "leaving member east: the API server does not answer") {
-		t.Errorf("the result of the last probe is not used: %v", err)
+	if err := r.withdraw(t.Context(), mc); err == nil || !strings.Contains(err.Error(), "leaving member east: nothing listens at "+s.URL) {
+		t.Errorf("the manager must use the result of the last probe, without a request: %v", err)
 	}
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A namespacePolicy that was edited on the host opens no namespace on the member, and Ready reports that.
+// A person edits spec.namespacePolicy on the host, but not the policy on the member. The member then still enforces its
+// own policy, and Ready must report the difference.
 func TestANamespacePolicyThatTheMemberDoesNotEnforceIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		here, there v1alpha1.NamespacePolicy
 		want        string
 	}{
 		"the same":                         {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesAll},
-		"the default":                      {there: v1alpha1.NamespacesManaged},
+		"both have the default policy":     {there: v1alpha1.NamespacesManaged},
 		"only the host has All":            {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE --namespaces All`"},
 		"the member allows more":           {here: v1alpha1.NamespacesManaged, there: v1alpha1.NamespacesAll, want: "the member enforces All"},
 		"a member that enforces no policy": {here: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE`"},

@@ -27,35 +27,37 @@ import (
 )
 
 const (
-	// inspectEvery is the time between two reads of a collector's Deployment that the host cannot watch, and of CRDs that
-	// lacked a field. So the status shows within that time that a collector stopped, or that a join repaired the CRDs.
+	// inspectEvery is the time between two reads in two cases: the manager may not watch the collector's Deployment, or
+	// the member's CRDs lack a field. So within this time the status shows that a collector has stopped, or that a join
+	// has updated the CRDs.
 	inspectEvery = 20 * time.Second
-	// inspectSoon is the same time while a collector does not run, because a person may be repairing it.
+	// inspectSoon is the time between two reads of a collector's Deployment while the collector does not run. It is
+	// short, because a person may be repairing the collector and wait for the result.
 	inspectSoon = 10 * time.Second
-	// crdsEvery is the time between two reads of CRDs that lacked no field. CRDs get older only when a person replaces
-	// them.
+	// crdsEvery is the time between two reads of CRDs that lack no field. It is long, because fields disappear only if
+	// a person applies older CRDs.
 	crdsEvery = 10 * time.Minute
 )
 
-// collectorPods selects the pods of a collector on a member.
+// collectorPods is the label selector of the pods of a collector on a member.
 var collectorPods = labels.SelectorFromSet(membercollector.Labels()).String()
 
-// inspection is what the manager has read on a member about Fairlead's parts there.
+// inspection is what the manager has read about Fairlead's CRDs and the collector's Deployment on a member.
 type inspection struct {
-	// read reports whether the manager has compared the CRDs.
+	// read is true once the manager has compared the CRDs.
 	read bool
-	// missing are the fields of the host's CRDs that the member's CRDs lack. appliedBy is the version of the hostctl
-	// that applied the member's CRDs.
-	missing   []string
+	// missing are the fields of the host's CRDs that the member's CRDs lack.
+	missing []string
+	// appliedBy is the version of the hostctl that applied the member's CRDs last; "" if unknown.
 	appliedBy string
-	// collector is the state of a collector on the member. It is nil if the manager has not read it, or if there should
-	// be none.
+	// collector is the state of the collector's Deployment on the member. It is nil if the manager has not read the
+	// Deployment yet, or if no collector should run on the member.
 	collector *membercollector.State
 }
 
 // inspections keeps the last inspection of every member. It is safe for concurrent use.
 type inspections struct {
-	// news gets the name of a member about which an inspection found something new. It must not block.
+	// news gets the name of a member whose inspection has a new result. It must not block.
 	news func(name string)
 
 	mu   sync.Mutex
@@ -88,19 +90,19 @@ func (i *inspections) tell(name string, found inspection) {
 	}
 }
 
-// keep inspects a member until ctx ends. A read that fails leaves the last result in place: the probe reports a member
-// that does not answer.
+// keep inspects a member until ctx ends. If a read fails, the result of the last successful read stays: the probe, not
+// the inspection, reports a member that does not answer.
 func (i *inspections) keep(ctx context.Context, conn *member.Conn, deployed bool, clk clock.WithTicker) error {
 	found := inspection{}
 	var crdsRead time.Time
-	var version string // of the collector's Deployment as it was read last
+	var version string // the resourceVersion of the collector's Deployment at the last read
 	watch := &collectorWatch{conn: conn, clock: clk}
 	for {
 		if !found.read || len(found.missing) > 0 || clk.Since(crdsRead) >= crdsEvery {
 			if missing, by, err := inspectCRDs(ctx, conn); err == nil {
 				found.missing, found.appliedBy, found.read, crdsRead = missing, by, true, clk.Now()
 			} else if ctx.Err() == nil {
-				log.FromContext(ctx).V(1).Info("the member's CRDs are not compared yet", "reason", err.Error())
+				log.FromContext(ctx).V(1).Info("could not read the member's CRDs to compare them with the host's; the manager tries again", "reason", err.Error())
 			}
 		}
 		if deployed {
@@ -108,7 +110,7 @@ func (i *inspections) keep(ctx context.Context, conn *member.Conn, deployed bool
 			if version = read; err == nil {
 				found.collector = &state
 			} else if ctx.Err() == nil {
-				log.FromContext(ctx).V(1).Info("the collector's Deployment is not read yet", "reason", err.Error())
+				log.FromContext(ctx).V(1).Info("could not read the collector's Deployment on the member; the manager tries again", "reason", err.Error())
 			}
 		}
 		if ctx.Err() != nil {
@@ -143,7 +145,7 @@ func pause(ctx context.Context, clk clock.WithTicker, wait time.Duration) error 
 	}
 }
 
-// inspectCRDs reads the member's CRDs, and returns the fields of the host's CRDs that they lack.
+// inspectCRDs reads the member's CRDs, and returns the fields that the host's CRDs have and the member's CRDs lack.
 func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appliedBy string, err error) {
 	for _, name := range join.MemberCRDs() {
 		want, err := config.CustomResourceDefinition(name)
@@ -173,33 +175,34 @@ func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appl
 	return missing, appliedBy, nil
 }
 
-// inspectCollector reads the Deployment of a collector on the member. If the Deployment is not rolled out, it reads the
-// pods too. version is the resourceVersion of the Deployment, "" if it was not read.
+// inspectCollector reads the Deployment of the collector on the member. If not all its pods are available in the newest
+// version, it also reads the pods. version is the resourceVersion of the Deployment; "" if the manager could not read
+// it.
 func inspectCollector(ctx context.Context, conn *member.Conn) (state membercollector.State, version string, err error) {
-	deployment := &appsv1.Deployment{}
 	path := member.Path(appsv1.SchemeGroupVersion.WithResource("deployments"), v1alpha1.SystemNamespace, membercollector.Name)
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), false)
 	switch {
 	case apierrors.IsNotFound(err):
 		return membercollector.StateOf(nil, nil), "", nil
-	case apierrors.IsForbidden(err): // a person removed the permission: then only the heartbeat shows the state of the collector
+	case apierrors.IsForbidden(err): // a person has removed the host's right to read the Deployment, so only the heartbeat shows whether the collector works
 		return membercollector.State{Available: true}, "", nil
 	case err != nil:
 		return membercollector.State{}, "", fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
 	}
-	if err := answer.Into(deployment); err != nil {
+	deployment, err := membercollector.DecodeDeployment(answer)
+	if err != nil {
 		return membercollector.State{}, "", fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
 	}
-	var pods corev1.PodList
+	var pods []corev1.Pod
 	if !membercollector.RolledOut(deployment) {
 		path := member.Path(corev1.SchemeGroupVersion.WithResource("pods"), v1alpha1.SystemNamespace, "")
 		answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...).Param("labelSelector", collectorPods).Param("limit", "50"), false)
 		if err == nil {
-			err = answer.Into(&pods)
+			pods, err = membercollector.DecodePods(answer)
 		}
-		if err != nil && !apierrors.IsForbidden(err) { // without this permission the state comes from the Deployment alone
+		if err != nil && !apierrors.IsForbidden(err) { // without the permission to list pods, the manager judges by the Deployment alone
 			return membercollector.State{}, "", fmt.Errorf("listing the collector's pods on member %s: %w", conn.Name(), err)
 		}
 	}
-	return membercollector.StateOf(deployment, pods.Items), deployment.ResourceVersion, nil
+	return membercollector.StateOf(deployment, pods), deployment.ResourceVersion, nil
 }

@@ -35,20 +35,22 @@ const (
 	podsPath       = "/api/v1/namespaces/" + v1alpha1.SystemNamespace + "/pods"
 )
 
-// inspected is a member whose objects the test sets, and its inspection. The test moves the clock of the inspection.
+// inspected is a server that plays the member, with the objects that the test sets, and the manager's inspection of it.
+// The test moves the inspection's clock.
 type inspected struct {
 	clock *clocktesting.FakeClock
 	found *inspections
 	news  chan string
 
 	mu      sync.Mutex
-	objects map[string]any // by path
+	objects map[string]any // by URL path
 	asked   map[string]int
-	// changes are the events of watches, each sent to one of them; nil where the member allows no watch.
+	// changes has the events for the watches; the server sends each event to one watch. If it is nil, the server
+	// refuses watches.
 	changes chan metav1.WatchEvent
 }
 
-// inspect begins to inspect a member with the host's CRDs.
+// inspect starts the inspection of a member that has the host's CRDs. change may change the member before that.
 func inspect(t *testing.T, deployed bool, change func(s *inspected)) *inspected {
 	t.Helper()
 	s := &inspected{clock: clocktesting.NewFakeClock(now), news: make(chan string, 10), objects: map[string]any{}, asked: map[string]int{}}
@@ -119,7 +121,7 @@ func (s *inspected) watch(w http.ResponseWriter, req *http.Request) {
 	w.(http.Flusher).Flush()
 	select {
 	case event := <-changes:
-		_ = json.NewEncoder(w).Encode(event) // the inspection may have ended
+		_ = json.NewEncoder(w).Encode(event) // an error does not matter: the inspection may have ended and closed the connection
 	case <-req.Context().Done():
 	}
 }
@@ -136,7 +138,7 @@ func (s *inspected) requests(path string) int {
 	return s.asked[path]
 }
 
-// next waits until the inspection waits for its clock, and lets it continue.
+// next waits until the inspection waits for the clock, and then moves the clock by wait.
 func (s *inspected) next(t *testing.T, wait time.Duration) {
 	t.Helper()
 	s.waits(t)
@@ -151,7 +153,7 @@ func (s *inspected) waits(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatal("the inspection does not come to its end")
+			t.Fatal("the inspection does not finish its pass")
 		}
 	}
 }
@@ -169,13 +171,13 @@ func running() *appsv1.Deployment {
 	return d
 }
 
-// No kubelet runs here: the test sets the objects as a kubelet would have written them.
+// The collector's pod stops. No kubelet runs here, so the test writes the status of the Deployment and the pod.
 func TestACollectorThatStopsIsReportedAtTheHost(t *testing.T) {
 	s := inspect(t, true, func(s *inspected) { s.objects[deploymentPath] = running() })
 	if state := s.told(t).collector; state == nil || !state.Available || state.Reason != "" {
 		t.Fatalf("%+v", state)
 	}
-	// Its node is gone, and the other node cannot pull the image.
+	// The node of the pod no longer exists, and the other node cannot pull the image.
 	gone := running()
 	gone.Status.AvailableReplicas, gone.Status.UnavailableReplicas = 0, 1
 	s.waits(t)
@@ -185,10 +187,10 @@ func TestACollectorThatStopsIsReportedAtTheHost(t *testing.T) {
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "not found"}}}}}}}})
 	s.set(deploymentPath, gone)
 	if s.requests(podsPath) != 0 {
-		t.Error("the inspection reads the pods of a collector that runs")
+		t.Error("the inspection must not read the pods of a collector that runs")
 	}
 	if inspectEvery >= time.Minute {
-		t.Error("the inspection reports it only after a minute")
+		t.Error("the inspection reports the stopped collector only after a minute")
 	}
 	s.next(t, inspectEvery)
 	found := s.told(t)
@@ -211,10 +213,34 @@ func TestACollectorThatStopsIsReportedAtTheHost(t *testing.T) {
 	s.next(t, inspectEvery)
 	s.waits(t)
 	if state := s.found.of("east").collector; !state.Available {
-		t.Errorf("a missing permission is taken for a collector that does not run: %+v", state)
+		t.Errorf("a missing permission must not count as a collector that does not run: %+v", state)
 	}
 	if len(s.news) > 0 && s.found.of("east").collector.Reason != "" {
 		t.Error("the inspection reports a change although nothing changed")
+	}
+}
+
+// The quantities take longer to parse than a test may run. A real API server refuses them, but a member is not trusted.
+func TestTheInspectionParsesNoQuantityOfAMember(t *testing.T) {
+	const endless = `{"limits":{"memory":"1e-2000000000"},"requests":{"memory":"12345678901234567890e2000000000"}}`
+	s := inspect(t, true, func(s *inspected) {
+		s.objects[deploymentPath] = json.RawMessage(`{"kind":"Deployment","apiVersion":"apps/v1",
+			"metadata":{"resourceVersion":"7","generation":2,"labels":{"app.kubernetes.io/managed-by":"hostctl"}},
+			"spec":{"replicas":1,"template":{"spec":{"containers":[{"name":"collector","image":"r/c:v1","resources":` + endless + `}]}}},
+			"status":{"observedGeneration":2,"replicas":2,"updatedReplicas":1,"availableReplicas":1}}`)
+		s.objects[podsPath] = json.RawMessage(`{"kind":"PodList","apiVersion":"v1","items":[
+			{"metadata":{"name":"old","creationTimestamp":"2026-01-01T00:00:00Z"},
+			 "status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}],
+				"containerStatuses":[{"image":"r/c:v0","ready":true,"state":{"running":{}},"resources":` + endless + `}]}},
+			{"metadata":{"name":"new","creationTimestamp":"2026-01-02T00:00:00Z"},
+			 "spec":{"nodeName":"worker-2","overhead":{"memory":"1e-2000000000"},"containers":[{"name":"collector","resources":` + endless + `}]},
+			 "status":{"containerStatuses":[{"image":"r/c:v1","restartCount":3,"allocatedResources":{"memory":"1e-2000000000"},
+				"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]}}]}`)
+	})
+	want := &membercollector.State{Available: true, Image: "r/c:v1", Reason: v1alpha1.ReasonCollectorCrashed,
+		Message: "the collector ended 3 times in pod new on node worker-2, the last time with exit code 137: OOMKilled:"}
+	if diff := cmp.Diff(want, s.told(t).collector); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -232,17 +258,17 @@ func TestCompleteCRDsAreComparedSeldom(t *testing.T) {
 	s.set(path, older)
 	s.clock.Step(inspectEvery)
 	if n := s.requests(path); n != 1 {
-		t.Errorf("%d reads of CRDs that lack nothing", n)
+		t.Errorf("the inspection read CRDs %d times although they lack nothing", n)
 	}
 	s.next(t, crdsEvery)
 	if diff := cmp.Diff([]string{"deliveries.spec.seal"}, s.told(t).missing); diff != "" {
 		t.Error(diff)
 	}
 	if s.requests(deploymentPath) != 0 {
-		t.Error("the inspection reads a Deployment that should not exist")
+		t.Error("the inspection must not read a Deployment for collector Host")
 	}
 	s.waits(t)
-	s.set(path, embedded(t, join.MemberCRDs()[0])) // another join
+	s.set(path, embedded(t, join.MemberCRDs()[0])) // a join with a newer hostctl updates the CRD
 	s.next(t, inspectEvery)
 	if found := s.told(t); len(found.missing) > 0 {
 		t.Errorf("%+v", found)

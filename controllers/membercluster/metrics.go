@@ -5,28 +5,42 @@ package membercluster
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// credentialsExpire is reported also while a member is unreachable: the manager cannot renew its token then.
+// credentialsExpire is when the host's token for each member expires. The manager reports it even for an unreachable
+// member, because it cannot renew the token there: the token may expire.
 var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_credentials_expire_timestamp_seconds",
 	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
 }, []string{"member"})
 
-// collectorTokenExpires is for the second token in the member's Secret. The manager may be able to renew only one of
-// the two.
+// collectorTokenExpires is when the token of a member's collector expires. The member's Secret has that token beside
+// the host's token. It has its own metric, because the manager may be able to renew only one of the two tokens.
 var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_collector_token_expire_timestamp_seconds",
 	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
 }, []string{"member"})
 
-func init() { metrics.Registry.MustRegister(credentialsExpire, collectorTokenExpires) } //nolint:gochecknoinits // packages register their metrics in init, as controller-runtime asks
+// memberCondition has the conditions of each MemberCluster that are True or False.
+var memberCondition = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "fairlead_member_condition",
+	Help: "A condition of a MemberCluster: 1 if it is True, 0 if it is False. A condition that is Unknown has no series. " +
+		"The conditions are Reachable, CredentialsValid, CollectorReady and Ready.",
+}, []string{"member", "condition"})
 
-// recordExpiry copies the expiry from the status of a member into the metrics.
+// Metrics returns the metrics of this package. They are registered with controller-runtime's registry.
+func Metrics() []prometheus.Collector {
+	return []prometheus.Collector{credentialsExpire, collectorTokenExpires, memberCondition}
+}
+
+func init() { metrics.Registry.MustRegister(Metrics()...) } //nolint:gochecknoinits // packages register their metrics in init, as controller-runtime asks
+
+// recordExpiry copies status.credentialsExpireTime of a member into the metric of the host's token.
 func recordExpiry(mc *v1alpha1.MemberCluster) {
 	if expires := mc.Status.CredentialsExpireTime; expires.IsZero() {
 		forgetExpiry(mc.Name)
@@ -35,8 +49,8 @@ func recordExpiry(mc *v1alpha1.MemberCluster) {
 	}
 }
 
-// recordCollectorExpiry copies the expiry of the collector's token from a member's Secret into the metrics. secret is
-// nil if there is no Secret.
+// recordCollectorExpiry copies the expiry of the collector's token from a member's Secret into its metric. secret is
+// nil if the member has no Secret.
 func recordCollectorExpiry(name string, secret *corev1.Secret) {
 	if secret != nil {
 		if expires := join.CollectorTokenExpires(secret); !expires.IsZero() {
@@ -47,5 +61,26 @@ func recordCollectorExpiry(name string, secret *corev1.Secret) {
 	collectorTokenExpires.DeleteLabelValues(name)
 }
 
-// forgetExpiry removes the metric of a member.
+// recordConditions copies the conditions of a MemberCluster into the metric.
+func recordConditions(mc *v1alpha1.MemberCluster) {
+	for _, kind := range []string{v1alpha1.ConditionReachable, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionCollectorReady, v1alpha1.ConditionReady} {
+		switch {
+		case meta.IsStatusConditionTrue(mc.Status.Conditions, kind):
+			memberCondition.WithLabelValues(mc.Name, kind).Set(1)
+		case meta.IsStatusConditionFalse(mc.Status.Conditions, kind):
+			memberCondition.WithLabelValues(mc.Name, kind).Set(0)
+		default:
+			memberCondition.DeleteLabelValues(mc.Name, kind)
+		}
+	}
+}
+
+// forgetMember removes all metrics of a member.
+func forgetMember(name string) {
+	forgetExpiry(name)
+	recordCollectorExpiry(name, nil)
+	memberCondition.DeletePartialMatch(prometheus.Labels{"member": name})
+}
+
+// forgetExpiry removes the metric of the host's token for a member.
 func forgetExpiry(name string) { credentialsExpire.DeleteLabelValues(name) }

@@ -20,13 +20,13 @@ func TestUnknownOrphansLeaveTheStatusUnchanged(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
 	said := v1alpha1.OrphanedDeliveries{Count: 2, Names: []string{"fed.shop.api", "fed.shop.web"}}
 	mc.Status.Orphans = said
-	l.reportOrphans(t.Context(), mc) // the manager has just started and has listed nothing yet
+	l.reportOrphans(t.Context(), mc) // just after its start, the manager has not listed the Deliveries yet
 	if diff := cmp.Diff(said, mc.Status.Orphans); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// After the deletion of a CRD, every Delivery of the fleet becomes an orphan, one by one.
+// A person deletes the CRD of the wrappers, and every Delivery of the fleet becomes an orphan, one after the other.
 func TestAThousandOrphansAreOneReconcile(t *testing.T) {
 	l, clk := newLoop(t), clocktesting.NewFakeClock(now)
 	l.queue = workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](),
@@ -36,10 +36,10 @@ func TestAThousandOrphansAreOneReconcile(t *testing.T) {
 		l.Tell("east")
 	}
 	if n := l.queue.Len(); n > 0 {
-		t.Errorf("%d at once", n)
+		t.Errorf("%d reconciles are queued at once, want one", n)
 	}
 	for !clk.HasWaiters() {
-		// the queue has not taken them in yet
+		// The queue's own goroutine has not received all the names yet.
 	}
 	clk.Step(orphansWithin + time.Millisecond)
 	got, _ := l.queue.Get()

@@ -17,11 +17,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// maxFields is the number of missing fields that a message names.
+// maxFields is the largest number of missing fields that one message names.
 const maxFields = 5
 
-// tellOutdated writes or removes the condition MemberOutdated, and returns the addition to the message of Ready. The
-// condition stays as it is until the manager has inspected the member.
+// tellOutdated sets or removes the condition MemberOutdated. The condition stays unchanged while the manager cannot
+// reach the member or has not inspected it. tellOutdated returns the text to append to the message of Ready; "" if
+// MemberOutdated is absent.
 func (d statusWriter) tellOutdated(mc *v1alpha1.MemberCluster) string {
 	if d.probe.Usable() && d.inspected.read {
 		reason, words := d.outdated(mc)
@@ -38,7 +39,8 @@ func (d statusWriter) tellOutdated(mc *v1alpha1.MemberCluster) string {
 	return "; its CRDs or its collector are older than the host's, see MemberOutdated"
 }
 
-// outdated describes what on the member is older than the host's part. The reason is "" if nothing is.
+// outdated returns a reason and messages if the member's CRDs or its collector are older than the host's. The reason is
+// "" if both are up to date.
 func (d statusWriter) outdated(mc *v1alpha1.MemberCluster) (reason string, words []string) {
 	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` with hostctl %s or later", mc.Name, d.version)
 	if lacks := d.inspected.missing; len(lacks) > 0 {
@@ -47,7 +49,8 @@ func (d statusWriter) outdated(mc *v1alpha1.MemberCluster) (reason string, words
 		if d.inspected.appliedBy != "" {
 			by = ", which hostctl " + d.inspected.appliedBy + " applied,"
 		}
-		words = append(words, fmt.Sprintf("the member's CRDs%s lack fields of the host's: %s. The manager holds pushes that need these fields: %s", by, messages.Few(lacks, maxFields), again))
+		words = append(words, fmt.Sprintf(
+			"the member's CRDs%s lack fields of the host's CRDs: %s. The manager makes no push that needs these fields: %s", by, messages.Few(lacks, maxFields), again))
 	}
 	if mc.Spec.Collector == v1alpha1.CollectorHost || !isOlder(d.probe.CollectorVersion, d.version) {
 		return reason, words
@@ -61,14 +64,14 @@ func (d statusWriter) outdated(mc *v1alpha1.MemberCluster) (reason string, words
 	return reason, append(words, fmt.Sprintf("the collector has version %s and the manager has version %s: %s", d.probe.CollectorVersion, d.version, again))
 }
 
-// isOlder reports whether a version is known to be older than another.
+// isOlder reports whether the first version is older than the second. It returns false if one of them is no version.
 func isOlder(than, other string) bool {
 	order, err := version.Compare(than, other)
 	return err == nil && order < 0
 }
 
-// memberCollectorReady is the condition CollectorReady for a collector on the member. The Deployment shows why the
-// collector does not run, and the heartbeat shows that it runs.
+// memberCollectorReady returns the condition CollectorReady for a collector on the member. The heartbeat shows whether
+// the collector works. The Deployment shows why it does not run.
 func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s, state := d.probe, d.inspected.collector
 	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, which installs it, with other settings if you give them (--image, --image-pull-secret, --toleration)", mc.Name)
@@ -76,9 +79,9 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 	fails := state != nil && state.Reason != ""
 	was := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCollectorReady)
 	switch {
-	case mc.DeletionTimestamp != nil: // the manager removes the collector first, and does not wait for its end
-		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector is removed with the membership")
-	case state == nil && !silent && was != nil && was.ObservedGeneration == mc.Generation: // the manager has just started
+	case mc.DeletionTimestamp != nil: // the unjoin removes the collector before other objects
+		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the unjoin removes the collector from the member")
+	case state == nil && !silent && was != nil && was.ObservedGeneration == mc.Generation: // the manager has just started and has not read the Deployment yet, so the condition stays as it is
 		return *was
 	case fails && !state.Available && (silent || state.Reason != v1alpha1.ReasonCollectorStarting):
 		return collectorFound(metav1.ConditionFalse, state.Reason, "member %s: %s; %s", mc.Name, state.Message, remedy(state.Reason, again))
@@ -86,16 +89,16 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has not reported since the member was joined. "+
 			"See its log on the member: `kubectl --namespace %s logs deployment/%s`", v1alpha1.SystemNamespace, membercollector.Name)
 	case silent:
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has been silent since %s: see its log on the member, "+
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has written no heartbeat since %s: see its log on the member, "+
 			"`kubectl --namespace %s logs deployment/%s`", s.HeartbeatChanged.UTC().Format(time.RFC3339), v1alpha1.SystemNamespace, membercollector.Name)
 	case fails:
-		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member, but its Deployment does not roll out: %s: %s",
+		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member, but the new version of its Deployment does not roll out: %s: %s",
 			s.CollectorVersion, state.Reason, state.Message)
 	}
 	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member", s.CollectorVersion)
 }
 
-// remedy tells a person what to do about a collector that does not run.
+// remedy returns the part of a message that tells what a person can do about a collector that does not run.
 func remedy(reason, again string) string {
 	switch reason {
 	case v1alpha1.ReasonCollectorStarting:

@@ -26,26 +26,26 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 	for name, tc := range map[string]struct {
 		probe      func(*member.ProbeResult)
 		state      *membercollector.State
-		was        bool // the condition was True
+		was        bool // CollectorReady was True before
 		wantReason string
 		wantReady  bool
 		wantWords  []string
 	}{
-		"it works":                        {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 runs on the member"}},
-		"never read, and silent":          {probe: silent, was: true, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since"}},
-		"the manager has just started":    {was: true, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"as before"}},
-		"the manager has not read it yet": {wantReason: v1alpha1.ReasonCollecting, wantReady: true},
+		"it works": {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 runs on the member"}},
+		"its Deployment was not read, and it writes no heartbeats": {probe: silent, was: true, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"no heartbeat since"}},
+		"the manager has just started":                             {was: true, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"as before"}},
+		"the manager has not read it yet":                          {wantReason: v1alpha1.ReasonCollecting, wantReady: true},
 		"its image cannot be pulled": {state: &pulling, wantReason: v1alpha1.ReasonImageNotPulled,
 			wantWords: []string{"member east: node w cannot pull image r/c:v2", "run `hostctl join east --cluster-kubeconfig FILE` again", "--image"}},
 		"an update whose image cannot be pulled": {state: &updating, wantReason: v1alpha1.ReasonCollecting, wantReady: true,
-			wantWords: []string{"collector v0.1.0 runs on the member, but its Deployment does not roll out: ImageNotPulled: node w cannot pull"}},
-		"a pod that moves to another node":  {state: &starting, wantReason: v1alpha1.ReasonCollecting, wantReady: true},
-		"a pod that never starts":           {state: &starting, probe: silent, wantReason: v1alpha1.ReasonCollectorStarting, wantWords: []string{"not ready yet; wait"}},
-		"a pod runs and has never reported": {state: &works, probe: never, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"has not reported", "logs deployment/fairlead-collector"}},
-		"a pod runs and went silent":        {state: &works, probe: silent, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since 2026-01-02T02:04:05Z"}},
-		"its Deployment was deleted":        {state: &membercollector.State{Reason: v1alpha1.ReasonDeploymentMissing, Message: "it is not there"}, wantReason: v1alpha1.ReasonDeploymentMissing, wantWords: []string{"hostctl join east"}},
-		"it crashes":                        {state: &membercollector.State{Reason: v1alpha1.ReasonCollectorCrashed, Message: "x"}, wantReason: v1alpha1.ReasonCollectorCrashed, wantWords: []string{"--previous"}},
-		"the member refuses its pod":        {state: &membercollector.State{Reason: v1alpha1.ReasonPodRefused, Message: "x"}, wantReason: v1alpha1.ReasonPodRefused, wantWords: []string{"change the member so that it accepts the pod"}},
+			wantWords: []string{"collector v0.1.0 runs on the member, but the new version of its Deployment does not roll out: ImageNotPulled: node w cannot pull"}},
+		"a pod that moves to another node":              {state: &starting, wantReason: v1alpha1.ReasonCollecting, wantReady: true},
+		"a pod that never starts":                       {state: &starting, probe: silent, wantReason: v1alpha1.ReasonCollectorStarting, wantWords: []string{"not ready yet; wait"}},
+		"a pod runs and has never reported":             {state: &works, probe: never, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"has not reported", "logs deployment/fairlead-collector"}},
+		"a pod runs and has stopped writing heartbeats": {state: &works, probe: silent, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"no heartbeat since 2026-01-02T02:04:05Z"}},
+		"its Deployment was deleted":                    {state: &membercollector.State{Reason: v1alpha1.ReasonDeploymentMissing, Message: "it is not there"}, wantReason: v1alpha1.ReasonDeploymentMissing, wantWords: []string{"hostctl join east"}},
+		"it crashes":                                    {state: &membercollector.State{Reason: v1alpha1.ReasonCollectorCrashed, Message: "x"}, wantReason: v1alpha1.ReasonCollectorCrashed, wantWords: []string{"--previous"}},
+		"the member refuses its pod":                    {state: &membercollector.State{Reason: v1alpha1.ReasonPodRefused, Message: "x"}, wantReason: v1alpha1.ReasonPodRefused, wantWords: []string{"change the member so that it accepts the pod"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc, probe := registered(v1alpha1.CollectorMember), well()
@@ -79,21 +79,21 @@ func TestAMemberOlderThanTheHostIsReported(t *testing.T) {
 		mode      v1alpha1.CollectorMode
 		probe     func(*member.ProbeResult)
 		inspected inspection
-		want      string // the reason, "" where the condition is absent
+		want      string // the condition's reason; "" = the condition is absent
 		wantWords []string
 	}{
-		"all is of one version": {mode: v1alpha1.CollectorMember, probe: same},
+		"host and member have the same version": {mode: v1alpha1.CollectorMember, probe: same},
 		"its CRDs lack a field": {mode: v1alpha1.CollectorMember, probe: same, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated,
 			wantWords: []string{"which hostctl v0.9.0 applied", "deliveries.spec.seal", "run `hostctl join east --cluster-kubeconfig FILE` with hostctl v1.2.0 or later"}},
-		"also with collector Host": {mode: v1alpha1.CollectorHost, probe: older, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated},
+		"its CRDs lack a field, with collector Host": {mode: v1alpha1.CollectorHost, probe: older, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated},
 		"its collector is older": {mode: v1alpha1.CollectorMember, probe: older, want: v1alpha1.ReasonCollectorOutdated,
 			wantWords: []string{"the collector has version v0.9.0 and the manager has version v1.2.0", "run `hostctl join east"}},
-		"both": {mode: v1alpha1.CollectorMember, probe: older, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated,
+		"the CRDs lack a field, and the collector is older": {mode: v1alpha1.CollectorMember, probe: older, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated,
 			wantWords: []string{"deliveries.spec.seal", "the collector has version v0.9.0"}},
-		"a collector that a person runs":           {mode: v1alpha1.CollectorExternal, probe: older, want: v1alpha1.ReasonCollectorOutdated, wantWords: []string{"start the collector of the manager's version"}},
-		"a newer collector is not outdated":        {mode: v1alpha1.CollectorMember, probe: newer},
-		"builds without an order are not compared": {mode: v1alpha1.CollectorMember, probe: func(s *member.ProbeResult) { s.CollectorVersion = "v0.0.0-dev" }},
-		"the host's own collector is the host's":   {mode: v1alpha1.CollectorHost, probe: older},
+		"a collector that a person runs":                          {mode: v1alpha1.CollectorExternal, probe: older, want: v1alpha1.ReasonCollectorOutdated, wantWords: []string{"start the collector of the manager's version"}},
+		"a newer collector is not outdated":                       {mode: v1alpha1.CollectorMember, probe: newer},
+		"builds without an order are not compared":                {mode: v1alpha1.CollectorMember, probe: func(s *member.ProbeResult) { s.CollectorVersion = "v0.0.0-dev" }},
+		"the version of the host's own collector is not compared": {mode: v1alpha1.CollectorHost, probe: older},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc, probe := registered(tc.mode), well()
@@ -121,18 +121,18 @@ func TestAMemberOlderThanTheHostIsReported(t *testing.T) {
 			lost.probe.Reachable, lost.probe.Valid, lost.probe.Reason, lost.inspected = false, false, v1alpha1.ReasonUnreachable, inspection{}
 			lost.write(mc)
 			if meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionMemberOutdated) == nil {
-				t.Error("an outage ends the condition")
+				t.Error("an outage must not end the condition")
 			}
 			restarted := at
 			restarted.inspected = inspection{}
 			restarted.write(mc)
 			if meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionMemberOutdated) == nil {
-				t.Error("a restart of the manager ends the condition")
+				t.Error("a restart of the manager must not end the condition")
 			}
 			at.inspected, at.version = inspection{read: true}, probe.CollectorVersion
 			at.write(mc)
 			if meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionMemberOutdated) != nil {
-				t.Error("another join does not end the condition")
+				t.Error("another join must end the condition")
 			}
 		})
 	}

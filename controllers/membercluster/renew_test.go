@@ -20,7 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// The connection stays, so no watch is lost. The new token then revokes the old one.
+// The manager replaces the token on the connection, so that no watch ends. After the first use of the new token it
+// revokes the old one.
 func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	old, next := tokenBoundTo(now.Add(-time.Hour/2), "fairlead-host-token-1", "u-1"), tokenBoundTo(now, "fairlead-host-token-2", "made")
@@ -32,7 +33,7 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	l := newLoop(t, mc, secret)
 	l.settled(t)
 	conn := l.fleet.Conn("east")
-	got := l.settled(t) // as the watch of Secrets would trigger
+	got := l.settled(t) // in the manager, the change of the Secret starts this reconcile
 	l.settled(t)
 	if l.fleet.Conn("east") != conn || !conn.Uses(next) {
 		t.Error("the connection was replaced, or uses the old token")
@@ -45,16 +46,19 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{old, old, next}, s.bearers); diff != "" {
-		t.Errorf("the tokens of these requests: %s", diff)
+		t.Errorf("the requests used other tokens than expected: %s", diff)
 	}
 	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil || len(secret.Data[v1alpha1.SecretSuperseded]) > 0 {
-		t.Errorf("the manager would revoke it again: %v %s", err, secret.Data[v1alpha1.SecretSuperseded])
+		t.Errorf("after the revocation the Secret must not name the old token: %v %s", err, secret.Data[v1alpha1.SecretSuperseded])
 	}
 	if expires := now.Add(time.Hour); !got.Status.CredentialsExpireTime.Time.Equal(expires) {
 		t.Errorf("status.credentialsExpireTime: %s", got.Status.CredentialsExpireTime)
 	}
 	if diff := cmp.Diff([]float64{float64(now.Add(time.Hour).Unix())}, measured(t, hostsExpiry)); diff != "" {
-		t.Errorf("the metric: %s", diff)
+		t.Errorf("the metric of token expiry differs: %s", diff)
+	}
+	if diff := cmp.Diff([]float64{1, 1, 1, 1}, measured(t, conditions)); diff != "" {
+		t.Errorf("the metric of conditions differs: %s", diff)
 	}
 	got.Finalizers = nil
 	if err := l.client.Update(t.Context(), got); err != nil {
@@ -66,13 +70,13 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	if _, err := l.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "east"}}); err != nil {
 		t.Fatal(err)
 	}
-	if left := append(measured(t, hostsExpiry), measured(t, collectorsExpiry)...); len(left) > 0 {
+	if left := slices.Concat(measured(t, hostsExpiry), measured(t, collectorsExpiry), measured(t, conditions)); len(left) > 0 {
 		t.Errorf("the metrics still have a deleted member: %v", left)
 	}
 }
 
-// The manager renews the host's token but not the collector's. Without a message, the on-call learns of it only when
-// that token ends.
+// The manager can renew the host's token but not the collector's. The status must say so before the collector's token
+// expires.
 func TestTheStatusNamesTheTokenThatIsNotRenewed(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined, s.date, s.keeps = true, now, join.CollectorAccount
@@ -96,7 +100,7 @@ func TestTheStatusNamesTheTokenThatIsNotRenewed(t *testing.T) {
 	} {
 		for _, w := range words {
 			if !strings.Contains(said(kind), w) {
-				t.Errorf("%s lacks %q: %s", kind, w, said(kind))
+				t.Errorf("the message of condition %s lacks %q: %s", kind, w, said(kind))
 			}
 		}
 	}
@@ -104,18 +108,18 @@ func TestTheStatusNamesTheTokenThatIsNotRenewed(t *testing.T) {
 		t.Errorf("the message blames the host's token too: %s", said(v1alpha1.ConditionCredentialsValid))
 	}
 	if diff := cmp.Diff([]float64{float64(now.Add(10 * time.Minute).Unix())}, measured(t, collectorsExpiry)); diff != "" {
-		t.Errorf("the metric: %s", diff)
+		t.Errorf("the metric of token expiry differs: %s", diff)
 	}
-	forgetExpiry("east")
-	recordCollectorExpiry("east", nil)
+	forgetMember("east")
 }
 
 const (
 	hostsExpiry      = "fairlead_member_credentials_expire_timestamp_seconds"
 	collectorsExpiry = "fairlead_member_collector_token_expire_timestamp_seconds"
+	conditions       = "fairlead_member_condition"
 )
 
-// measured returns the values of a metric, for all members.
+// measured returns the values that a metric has, one for each member.
 func measured(t *testing.T, metric string) []float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

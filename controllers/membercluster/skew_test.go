@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Some API servers limit tokens to an hour. With a clock that is wrong by an hour, such a token seems expired at once,
-// or never expires.
+// Some API servers issue tokens for at most an hour, and the clocks of host and member differ by more than that. By the
+// host's clock, such a token would have expired already, or would never be due.
 func TestATokenThatLivesForAnHourIsRenewedByTheMembersClock(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"ahead": 90 * time.Minute, "behind": -90 * time.Minute} {
 		for age, renewed := range map[time.Duration]bool{10 * time.Minute: false, 50 * time.Minute: true} {
@@ -27,10 +27,10 @@ func TestATokenThatLivesForAnHourIsRenewedByTheMembersClock(t *testing.T) {
 				secret.Data[v1alpha1.SecretToken] = []byte(tokenFor(there.Add(-age)))
 				got := newLoop(t, mc, secret).settled(t)
 				if asked := len(s.written()) > 0; asked != renewed {
-					t.Errorf("asked for a new token: %t (%v)", asked, s.written())
+					t.Errorf("that the manager requested a new token is %t, want the opposite (%v)", asked, s.written())
 				}
 				if message := meta.FindStatusCondition(got.Status.Conditions, v1alpha1.ConditionReady).Message; !strings.Contains(message,
-					"its clock is 1h30m "+name) {
+					"the member's clock is 1h30m "+name) {
 					t.Error(message)
 				}
 			})
@@ -40,7 +40,7 @@ func TestATokenThatLivesForAnHourIsRenewedByTheMembersClock(t *testing.T) {
 
 func tokenFor(issued time.Time) string { return tokenBoundTo(issued, "", "") }
 
-// tokenBoundTo is a token that lives for an hour, bound to a Secret.
+// tokenBoundTo returns a token that lives for an hour and is bound to a Secret.
 func tokenBoundTo(issued time.Time, name, uid string) string {
 	claims := fmt.Sprintf(`{"iat":%d,"exp":%d,"kubernetes.io":{"secret":{"name":%q,"uid":%q}}}`, issued.Unix(), issued.Add(time.Hour).Unix(), name, uid)
 	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln"

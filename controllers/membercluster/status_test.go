@@ -30,7 +30,7 @@ func registered(mode v1alpha1.CollectorMode) *v1alpha1.MemberCluster {
 	return mc
 }
 
-// said returns the conditions as "Type Status Reason".
+// said returns the conditions, each as "Type Status Reason".
 func said(mc *v1alpha1.MemberCluster) []string {
 	var lines []string
 	for _, kind := range []string{v1alpha1.ConditionReachable, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionCollectorReady,
@@ -49,9 +49,9 @@ func TestDescribe(t *testing.T) {
 		refusal *member.CredentialsError
 		mode    v1alpha1.CollectorMode
 		want    []string
-		known   bool // the member's own facts are in the status
+		known   bool // whether the status has the facts that the member reports about itself
 	}{
-		"all is well": {
+		"the member answers and its collector works": {
 			probe: well(), mode: v1alpha1.CollectorHost, known: true,
 			want: []string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady True Collecting", "Ready True Ready"},
 		},
@@ -72,7 +72,7 @@ func TestDescribe(t *testing.T) {
 			want: []string{"Reachable True Answers", "CredentialsValid False OtherHost",
 				"CollectorReady Unknown OtherHost", "Ready False OtherHost"},
 		},
-		"another cluster in the member's place": {
+		"another cluster at the member's address": {
 			probe: with(func(s *member.ProbeResult) {
 				s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonIdentityChanged, "another"
 			}),
@@ -80,7 +80,7 @@ func TestDescribe(t *testing.T) {
 			want: []string{"Reachable True Answers", "CredentialsValid False IdentityChanged",
 				"CollectorReady Unknown IdentityChanged", "Ready False IdentityChanged"},
 		},
-		"a collector elsewhere that is silent": {
+		"a collector elsewhere without a recent heartbeat": {
 			probe: with(func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-time.Hour) }), mode: v1alpha1.CollectorExternal, known: true,
 			want: []string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady False NoHeartbeat", "Ready False NoHeartbeat"},
 		},
@@ -108,24 +108,42 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestTheMessageOfALastingNetworkErrorStays(t *testing.T) {
+func TestReachableHasTheKindOfTheErrorAndSinceWhen(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
-	lost := member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "dial tcp 10.0.0.7:50001"}
+	lost := member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Failure: v1alpha1.ReasonConnectionRefused, Message: "nothing listens at https://10.0.0.7:6443"}
 	statusWriter{probe: lost, now: now}.write(mc)
+	want := []string{"Reachable False ConnectionRefused", "CredentialsValid Unknown ConnectionRefused", "CollectorReady Unknown ConnectionRefused", "Ready False ConnectionRefused"}
+	if diff := cmp.Diff(want, said(mc)); diff != "" {
+		t.Error(diff)
+	}
+	for _, kind := range []string{v1alpha1.ConditionReachable, v1alpha1.ConditionReady} {
+		if diff := cmp.Diff("since 2026-01-02T03:04:05Z: nothing listens at https://10.0.0.7:6443", meta.FindStatusCondition(mc.Status.Conditions, kind).Message); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+	}
 	before := mc.DeepCopy()
-	lost.Message = "dial tcp 10.0.0.7:50002"
 	statusWriter{probe: lost, now: now.Add(time.Minute)}.write(mc)
 	if diff := cmp.Diff(before.Status, mc.Status); diff != "" {
-		t.Errorf("a status would be written at every try (-before +after):\n%s", diff)
+		t.Errorf("the same problem must give the same status (-before +after):\n%s", diff)
 	}
-	statusWriter{probe: well(), now: now.Add(time.Hour)}.write(mc)
+	lost.Failure, lost.Message = v1alpha1.ReasonTimeout, "no answer"
+	statusWriter{probe: lost, now: now.Add(time.Hour)}.write(mc)
 	ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
-	if ready.Status != metav1.ConditionTrue || !ready.LastTransitionTime.Time.Equal(now.Add(time.Hour)) {
-		t.Errorf("it does not recover: %+v", ready)
+	if diff := cmp.Diff([]string{"Timeout", "since 2026-01-02T03:04:05Z: no answer"}, []string{ready.Reason, ready.Message}); diff != "" {
+		t.Errorf("another kind of error is not another outage:\n%s", diff)
+	}
+	statusWriter{probe: well(), now: now.Add(2 * time.Hour)}.write(mc)
+	ready = meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Status != metav1.ConditionTrue || !ready.LastTransitionTime.Time.Equal(now.Add(2*time.Hour)) {
+		t.Errorf("Ready is not True after the member answers again: %+v", ready)
+	}
+	statusWriter{probe: lost, now: now.Add(3 * time.Hour)}.write(mc)
+	if got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message; !strings.HasPrefix(got, "since 2026-01-02T06:04:05Z: ") {
+		t.Errorf("the next outage begins anew: %s", got)
 	}
 }
 
-// An old True would mislead more than an Unknown.
+// The manager has no present information about these conditions. An old True would mislead a reader.
 func TestConditionsThatTheManagerCannotJudgeAreUnknown(t *testing.T) {
 	ready := func(mc *v1alpha1.MemberCluster) string {
 		return meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
@@ -146,7 +164,7 @@ func TestConditionsThatTheManagerCannotJudgeAreUnknown(t *testing.T) {
 	lost.Reachable, lost.Valid, lost.Reason, lost.Message = false, false, v1alpha1.ReasonUnreachable, "no route"
 	statusWriter{probe: lost, now: now.Add(2 * time.Hour)}.write(mc)
 	if diff := cmp.Diff([]string{"Reachable False Unreachable", "CredentialsValid Unknown Unreachable", "CollectorReady Unknown Unreachable",
-		"Ready False Unreachable", "no route"}, append(said(mc), ready(mc))); diff != "" {
+		"Ready False Unreachable", "since 2026-01-02T05:04:05Z: no route"}, append(said(mc), ready(mc))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -179,7 +197,7 @@ func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 	statusWriter{probe: lost, now: now}.write(mc)
 	got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 	if len(got) > 4096 || strings.ContainsRune(got, '\x1b') {
-		t.Errorf("%d bytes: %q", len(got), got[:20])
+		t.Errorf("the message has %d bytes, and begins with %q", len(got), got[:20])
 	}
 }
 
@@ -190,19 +208,19 @@ func TestALargeClockSkewIsReported(t *testing.T) {
 	}{
 		"clocks that agree":       {},
 		"some minutes":            {ahead: 4 * time.Minute},
-		"the member's is ahead":   {ahead: time.Hour + 20*time.Second, words: "; its clock is 1h0m ahead of the host's"},
-		"the member's is behind":  {ahead: -90 * time.Minute, words: "; its clock is 1h30m behind the host's"},
-		"by no more than minutes": {ahead: -7 * time.Minute, words: "; its clock is 7m behind the host's"},
+		"the member's is ahead":   {ahead: time.Hour + 20*time.Second, words: "; the member's clock is 1h0m ahead of the host's"},
+		"the member's is behind":  {ahead: -90 * time.Minute, words: "; the member's clock is 1h30m behind the host's"},
+		"by no more than minutes": {ahead: -7 * time.Minute, words: "; the member's clock is 7m behind the host's"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, valid := range []bool{true, false} { // a wrong clock may be the reason why a member refuses the host
+			for _, valid := range []bool{true, false} { // the text is needed in both cases, because a wrong clock can be why a member refuses the credentials
 				s := well()
 				s.Ahead, s.Valid, s.Message = test.ahead, valid, "no"
 				mc := registered(v1alpha1.CollectorHost)
 				statusWriter{probe: s, now: now}.write(mc)
 				got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 				if told := strings.Contains(got, "clock"); told != (test.words != "") || !strings.Contains(got, test.words) {
-					t.Errorf("valid %t: %s", valid, got)
+					t.Errorf("with credentials valid %t the message is: %s", valid, got)
 				}
 			}
 		})
@@ -227,24 +245,29 @@ func TestCollectorReady(t *testing.T) {
 			reason: v1alpha1.ReasonCollecting, words: "no token of the account fairlead-system/fairlead-collector: run `hostctl join east --cluster-kubeconfig FILE` again"},
 		"the host's account may no longer report, and the collector has no token": {mode: v1alpha1.CollectorHost, shared: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) },
-			reason: v1alpha1.ReasonNoHeartbeat, words: "may not report: run `hostctl join east --cluster-kubeconfig FILE` again"},
+			reason: v1alpha1.ReasonNoHeartbeat, words: "may not write heartbeats: run `hostctl join east --cluster-kubeconfig FILE` again"},
 		"a heartbeat with the host's account just in time": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) },
 			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager uses the host's account"},
 		"no heartbeat yet with the host's account": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
 			change: func(s *member.ProbeResult) { s.Heartbeat, s.HeartbeatChanged = time.Time{}, time.Time{} },
 			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager uses the host's account"},
-		"the host's collector has its own token, and nothing changed for long": {mode: v1alpha1.CollectorHost, ok: true,
+		"the host's collector has its own token, and wrote nothing while the member was away": {mode: v1alpha1.CollectorHost, ok: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-time.Hour) },
 			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager runs"},
+		"the host's collector has its own token, and wrote nothing for a long time": {mode: v1alpha1.CollectorHost,
+			change: func(s *member.ProbeResult) { s.HeartbeatChanged, s.CollectorSilent = now.Add(-time.Hour), true },
+			reason: v1alpha1.ReasonNoHeartbeat, words: "has written no heartbeat since 2026-01-02T02:04:05Z: look for the member in the manager's log"},
+		"the member forbids the heartbeats of the host's collector": {mode: v1alpha1.CollectorHost, change: func(s *member.ProbeResult) { s.CollectorForbidden = true },
+			reason: v1alpha1.ReasonForbidden, words: "run `hostctl join east --cluster-kubeconfig FILE` again, which restores the roles"},
 		"the member refuses the token of the host's collector": {mode: v1alpha1.CollectorHost, change: func(s *member.ProbeResult) { s.CollectorRefused = true },
 			reason: v1alpha1.ReasonUnauthorized, words: "run `hostctl join east --cluster-kubeconfig FILE` again"},
-		"a heartbeat just in time": {mode: v1alpha1.CollectorExternal,
+		"a heartbeat that is just recent enough": {mode: v1alpha1.CollectorExternal,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) }, ok: true,
 			reason: v1alpha1.ReasonCollecting, words: "v0.1.0"},
 		"a heartbeat that is too old": {mode: v1alpha1.CollectorExternal,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat,
-			words: "silent since"},
+			words: "no heartbeat since"},
 		"no heartbeat ever": {mode: v1alpha1.CollectorExternal, change: func(s *member.ProbeResult) { s.Heartbeat = time.Time{} },
 			reason: v1alpha1.ReasonNoHeartbeat, words: "hostctl join east --cluster-kubeconfig FILE --collector Host"},
 		"a member whose clock is far off": {
@@ -252,10 +275,10 @@ func TestCollectorReady(t *testing.T) {
 			reason: v1alpha1.ReasonCollecting,
 		},
 		"the host's collector has ended": {mode: v1alpha1.CollectorHost, ended: &ending{err: errNoReason, at: now},
-			reason: v1alpha1.ReasonNoHeartbeat, words: "the manager is starting it again: it ended without a reason"},
+			reason: v1alpha1.ReasonNoHeartbeat, words: "the manager is starting it again. If that does not help, look at the manager's log and run `hostctl join east --cluster-kubeconfig FILE` again: the task ended without an error"},
 		"the host's collector has written a heartbeat since it ended": {mode: v1alpha1.CollectorHost, ok: true, reason: v1alpha1.ReasonCollecting,
 			ended: &ending{err: errNoReason, at: now.Add(-2 * time.Minute)}},
-		"the host's collector ended while another collects": {mode: v1alpha1.CollectorExternal, ok: true, reason: v1alpha1.ReasonCollecting,
+		"the host's collector ended while another collector runs": {mode: v1alpha1.CollectorExternal, ok: true, reason: v1alpha1.ReasonCollecting,
 			ended: &ending{err: errNoReason, at: now}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -280,12 +303,12 @@ func TestRequeueAfter(t *testing.T) {
 		ended *ending
 		want  time.Duration
 	}{
-		"nothing changes by itself":              {mode: v1alpha1.CollectorHost},
-		"a heartbeat may stop":                   {mode: v1alpha1.CollectorExternal, want: time.Minute},
-		"a token runs out":                       {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
-		"a collector may come back":              {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), ended: &ending{}, want: time.Minute},
-		"a token runs out by the member's clock": {mode: v1alpha1.CollectorHost, due: now.Add(3 * time.Hour), ahead: time.Hour, want: 2 * time.Hour},
-		"an overdue token waits for a minute":    {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
+		"no condition changes with time":        {mode: v1alpha1.CollectorHost},
+		"the heartbeat becomes too old":         {mode: v1alpha1.CollectorExternal, want: time.Minute},
+		"a token expires":                       {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
+		"a stopped collector may start again":   {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), ended: &ending{}, want: time.Minute},
+		"a token expires by the member's clock": {mode: v1alpha1.CollectorHost, due: now.Add(3 * time.Hour), ahead: time.Hour, want: 2 * time.Hour},
+		"an overdue token waits for a minute":   {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := r.requeueAfter(registered(test.mode), member.ProbeResult{Ahead: test.ahead}, join.Renewal{Due: test.due}, test.ended); got != test.want {

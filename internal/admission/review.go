@@ -22,32 +22,35 @@ import (
 )
 
 const (
-	// maxReview bounds the bytes of a review. An API server accepts an object of 3 MiB, and a review has two objects.
+	// maxReview is the largest size of a review (an AdmissionReview) in bytes. An API server accepts an object of 3 MiB,
+	// and the review of an update has two objects.
 	maxReview = 7 << 20
-	// maxReviewDepth bounds the nesting of a review. Go's decoder stops at 10,000, before it has read the request's
-	// uid. The author would then see an invalid answer and no mention of the deep object. Validate refuses a wrapper
-	// between its own limit and this one, and names the field.
+	// maxReviewDepth bounds the nesting of a review. Go's decoder stops at 10,000, possibly before it has read the
+	// request's uid. The webhook could then not answer, and the author would not learn that the nesting is the fault. If
+	// the depth of a wrapper is between strictjson.MaxDepth and this bound, validation names the field that is too deep.
 	maxReviewDepth = 9000
-	// maxReviews is the number of reviews that the manager reads and answers at the same time. Any pod of the host can
-	// send one. Each takes memory of about three times its bytes.
+	// maxReviews is the number of reviews that the manager reads and answers at the same time. Any pod of the host
+	// can send reviews, and a review takes about three times its size in memory. Without this bound the manager could
+	// run out of memory.
 	maxReviews = 8
-	// readTime bounds how long one review may take to arrive, and how long its answer may take to be read. The API server
-	// needs milliseconds for either.
+	// readTime is the longest time in which one review may arrive, and the longest time in which the client may read the
+	// answer. The API server needs milliseconds for each of the two.
 	readTime = 3 * time.Second
 	// maxUID bounds the uid of a review, which the answer repeats. The API server's uids have 36 bytes.
 	maxUID = 128
 )
 
-// limit bounds how many reviews are read and answered at the same time, for all webhooks together.
+// limit bounds how many reviews all webhooks together read and answer at the same time.
 type limit struct {
 	slots chan struct{}
-	// readTime is the constant, or shorter in tests.
+	// readTime is the constant readTime, or a shorter time in tests.
 	readTime time.Duration
 }
 
 func newLimit() *limit { return &limit{slots: make(chan struct{}, maxReviews), readTime: readTime} }
 
-// acquire waits for a slot until the client gives up. The API server does so after its timeoutSeconds.
+// acquire waits for a slot. The caller frees the slot with release. ok is false if the client ends the request before a
+// slot is free. The API server ends a request after the timeoutSeconds of the webhook configuration.
 func (l *limit) acquire(ctx context.Context) (release func(), ok bool) {
 	select {
 	case l.slots <- struct{}{}:
@@ -57,34 +60,39 @@ func (l *limit) acquire(ctx context.Context) (release func(), ok bool) {
 	}
 }
 
-// answering returns a handler that passes the API server's reviews to answer. It refuses a review itself if its nesting
-// is too deep to decode. Objects stay text until a check needs them; the check decodes only the fields that it reads.
-// With controller-runtime's decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
+// answering returns a handler that passes the API server's reviews to answer. If a review is nested too deeply to decode,
+// the handler refuses it without calling answer.
+//
+// The reviewed objects stay undecoded JSON until a check needs them, and each check decodes only the fields that it reads.
+// The webhook handler of controller-runtime decodes the whole objects, and needs 50% more memory for an update (see
+// BenchmarkAnUpdateIsValidated).
 func answering(reviews *limit, answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		connection := http.NewResponseController(w)
 		response, refusal := reviews.answer(w, req, connection, answer)
-		// A client that does not read its answer holds no slot, and keeps its connection for readTime at most.
+		// The slot is free again here. A client that does not read the response occupies only its connection, for readTime
+		// at most.
 		_ = connection.SetWriteDeadline(time.Now().Add(reviews.readTime))
 		switch {
 		case refusal != nil:
 			http.Error(w, refusal.text, refusal.code)
 		case response != nil:
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // a client that does not read the answer gets none
+			_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // an error means that the client has gone
 				TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: response,
 			})
 		}
 	})
 }
 
-// refusal is the answer to a request that is no review.
+// refusal is the HTTP error for a request whose body is not a usable review.
 type refusal struct {
 	code int
 	text string
 }
 
-// answer reads one review and answers it. It holds a slot meanwhile. Both results are nil if the client has gone.
+// answer reads one review and answers it. It occupies a slot until it returns. If the client ends the request before a
+// slot is free, both results are nil.
 func (l *limit) answer(
 	w http.ResponseWriter, req *http.Request, connection *http.ResponseController, answer func(context.Context, *question) *admissionv1.AdmissionResponse,
 ) (*admissionv1.AdmissionResponse, *refusal) {
@@ -93,10 +101,11 @@ func (l *limit) answer(
 		return nil, nil
 	}
 	defer release()
-	// A client that sends its review slowly must not hold the slot. A test's server without deadlines ignores this.
+	// A client that sends its review slowly must not occupy the slot for long. The error is ignored, because in tests the
+	// connection may not support deadlines.
 	_ = connection.SetReadDeadline(time.Now().Add(l.readTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
-	_ = connection.SetReadDeadline(time.Time{}) // or the server would take the connection for lost while it answers
+	_ = connection.SetReadDeadline(time.Time{}) // an expired read deadline would cancel the request while it is being answered
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d MiB", maxReview>>20)}
 	}
@@ -107,7 +116,7 @@ func (l *limit) answer(
 	if response == nil {
 		asked := review{}
 		if err := kjson.Unmarshal(body, &asked); err != nil || asked.Request == nil {
-			return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("the body is no AdmissionReview with a request (%v)", err)}
+			return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("the body is not an AdmissionReview with the field request (%v)", err)}
 		}
 		response = answer(req.Context(), asked.Request)
 		response.UID = asked.Request.UID
@@ -118,7 +127,7 @@ func (l *limit) answer(
 	return response, nil
 }
 
-// tooDeep returns the answer to a review that is nested too deeply, nil for any other.
+// tooDeep returns the answer to a review that is nested too deeply, or nil for any other review.
 func tooDeep(body []byte) *admissionv1.AdmissionResponse {
 	if strictjson.Depth(body) <= maxReviewDepth {
 		return nil
@@ -143,6 +152,12 @@ type question struct {
 	Namespace string                  `json:"namespace"`
 	Object    json.RawMessage         `json:"object"`
 	OldObject json.RawMessage         `json:"oldObject"`
+	UserInfo  userInfo                `json:"userInfo"`
+}
+
+// userInfo is the user of the request: the authenticated user, or the user whom that user impersonates.
+type userInfo struct {
+	Username string `json:"username"`
 }
 
 // wrapperKind returns the kind of the reviewed object. It is an error if the object is no wrapper.
@@ -155,7 +170,8 @@ func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
 	}
 }
 
-// old returns the object before the change; nil if there is none, or if it cannot be read.
+// old returns the object as it was before an update. It returns nil for other operations, and if it cannot decode the
+// object.
 func (q *question) old() *judged {
 	if q.Operation != admissionv1.Update {
 		return nil
@@ -167,7 +183,8 @@ func (q *question) old() *judged {
 	return old
 }
 
-// reviewUID finds request.uid token by token, whatever the nesting; "" when there is none.
+// reviewUID returns request.uid of a review, or "" if the review has none. It reads token by token, so it also works for a
+// review that is nested too deeply to decode.
 func reviewUID(body []byte) types.UID {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	for _, key := range []string{"request", "uid"} {
@@ -180,7 +197,8 @@ func reviewUID(body []byte) types.UID {
 	return types.UID(uid)
 }
 
-// enter reads the next object up to the value of a field, and reports whether the object has that field.
+// enter reads from the beginning of the next JSON object up to the value of a field. It returns false if the object lacks
+// the field.
 func enter(decoder *json.Decoder, field string) bool {
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
 		return false
@@ -200,7 +218,7 @@ func enter(decoder *json.Decoder, field string) bool {
 	return false
 }
 
-// skip reads one value and drops it.
+// skip reads one JSON value and drops it. It returns false if the JSON ends or is invalid.
 func skip(decoder *json.Decoder) bool {
 	for depth := 0; ; {
 		token, err := decoder.Token()

@@ -19,10 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// The message is about the author's object, not about the webhook.
+// If a wrapper is nested too deeply, the message has to tell the author so. A message that the webhook failed would not
+// help.
 func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{})
-	Register(server, nobody)
+	Register(server, nobody, history(t))
 	const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"kind":{"group":"federation.fairlead.dev",` +
 		`"version":"v1alpha1","kind":"Federated"},"uid":"u-1","operation":"CREATE","namespace":"shop","object":{"metadata":{"name":"web","uid":"u-2"},` +
 		`"spec":{"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}],"placement":{"clusters":{"names":["east"]}}}}}}`
@@ -31,8 +32,8 @@ func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 		words string // words of the refusal; "" means accepted
 	}{
 		"as deep as one may be":       {98, ""},
-		"a little deeper":             {100, "spec.objects[0]: Invalid value: it is nested 101 deep, 100 at most"},
-		"as deep as can be read":      {8990, "spec.objects[0]: Invalid value: it is nested 8991 deep, 100 at most"},
+		"a little deeper":             {100, "spec.objects[0]: Invalid value: it is nested 101 levels deep, and 100 is the limit"},
+		"as deep as can be read":      {8990, "spec.objects[0]: Invalid value: it is nested 8991 levels deep, and 100 is the limit"},
 		"deeper than Go's JSON reads": {10_000, "nested more than 9000 deep; an object, the value of a patch and a merge may be 100 deep"},
 		"deeper than anything":        {1_000_000, "nested more than 9000 deep"},
 	} {
@@ -56,7 +57,7 @@ func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 	}
 }
 
-// Any pod of the host can send reviews, as many as it likes.
+// Any pod of the host can send any number of reviews, so the webhook has to bound how many it answers at the same time.
 func TestOnlyAFewReviewsAreAnsweredAtATime(t *testing.T) {
 	const sent = 3 * maxReviews
 	var at, most atomic.Int32
@@ -104,12 +105,12 @@ func TestOnlyAFewReviewsAreAnsweredAtATime(t *testing.T) {
 	}
 }
 
-// A client that sends nothing would hold a slot for good.
+// Without a deadline, a client that sends nothing would occupy a slot forever.
 func TestAReviewThatDoesNotArriveHoldsNoSlot(t *testing.T) {
 	reviews := newLimit()
 	reviews.readTime = 100 * time.Millisecond
 	server := httptest.NewServer(answering(reviews, func(context.Context, *question) *admissionv1.AdmissionResponse { return allowed() }))
-	t.Cleanup(server.Close) // after the slow connections are closed: it waits for them
+	t.Cleanup(server.Close) // runs after the cleanups below, which close the slow connections, because Close waits for all connections
 	for range maxReviews {
 		slow, err := net.Dial("tcp", server.Listener.Addr().String())
 		if err != nil {
@@ -120,7 +121,8 @@ func TestAReviewThatDoesNotArriveHoldsNoSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// On a slow machine the first reviews may have given their slots back before the last ones took theirs.
+	// Wait until the slow connections have taken all slots. On a slow machine the first may have lost their slots before
+	// the last take theirs; the wait then ends after a second.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for end := time.After(time.Second); len(reviews.slots) < maxReviews; {

@@ -5,32 +5,25 @@ package admission
 import (
 	"fmt"
 
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
-	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// validateStartingCSVs refuses a startingCSV beyond the target. The manager would approve no InstallPlan on a member
-// without the operator, so this saves the author the wait for UpgradeSkipsTarget. It skips objects that it cannot read;
-// overrides.Validate reports those.
+// validateStartingCSVs refuses a Subscription whose startingCSV is a later version than targetCSV. On a member where the
+// operator is not installed yet, the manager would approve no InstallPlan, and would report UpgradeSkipsTarget only after
+// the push. Objects that cannot be decoded are left to overrides.Validate.
 func validateStartingCSVs(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	if len(spec.Upgrade.Subscriptions) == 0 {
 		return nil
 	}
-	targets := make(map[string]string, len(spec.Upgrade.Subscriptions))
-	for i := range spec.Upgrade.Subscriptions {
-		targets[spec.Upgrade.Subscriptions[i].Name] = spec.Upgrade.Subscriptions[i].TargetCSV
-	}
+	targets := spec.Upgrade.Targets()
 	var errs field.ErrorList
-	for i := range spec.Objects {
-		obj, err := strictjson.Decode(spec.Objects[i])
-		if err != nil || obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "operators.coreos.com", Kind: "Subscription"}) {
-			continue
-		}
+	for i, obj := range objectsOf(spec, upgrade.Subscription) {
 		starting, _, _ := unstructured.NestedString(obj.Object, "spec", "startingCSV")
 		target := targets[obj.GetName()]
 		if later, ok := upgrade.Order(starting, target); ok && later > 0 {
@@ -41,11 +34,48 @@ func validateStartingCSVs(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	return errs
 }
 
-// unorderedTargets warns of targets whose names have no version.
+// latestAtOnce warns if the manager would take a new version for all members at once, because the rollout has no waves.
+func latestAtOnce(spec *v1alpha1.WrapperSpec) []string {
+	if !upgrade.TakesLatest(&spec.Upgrade) || len(spec.Rollout.Waves) > 0 {
+		return nil
+	}
+	return []string{"spec.upgrade: approve: Latest without spec.rollout.waves takes a version when all placed clusters are offered it, and no cluster tries it first"}
+}
+
+// becomingManual warns of Subscriptions that were Automatic before an edit, and that have a target after it. The parameter
+// before is the earlier spec; nil if the wrapper is new. The warning is needed because one Manual Subscription makes every
+// InstallPlan of its namespace Manual. The manager checks for Subscriptions of other owners before it creates a
+// Subscription, but not before it changes one.
+func becomingManual(before, spec *v1alpha1.WrapperSpec) []string {
+	if before == nil || len(spec.Upgrade.Subscriptions) == 0 {
+		return nil
+	}
+	automatic := make(map[types.NamespacedName]bool)
+	for _, sub := range objectsOf(before, upgrade.Subscription) {
+		approval, _, _ := unstructured.NestedString(sub.Object, "spec", "installPlanApproval")
+		automatic[types.NamespacedName{Namespace: sub.GetNamespace(), Name: sub.GetName()}] = approval != string(operators.ApprovalManual)
+	}
+	targets := spec.Upgrade.Targets()
+	var warnings []string
+	for i, sub := range objectsOf(spec, upgrade.Subscription) {
+		if targets[sub.GetName()] == "" || !automatic[types.NamespacedName{Namespace: sub.GetNamespace(), Name: sub.GetName()}] {
+			continue
+		}
+		warnings = append(warnings, fmt.Sprintf("spec.objects[%d].spec.installPlanApproval: Subscription %s was Automatic and becomes Manual. OLM then makes every InstallPlan "+
+			"of its namespace wait for approval: if other owners have Subscriptions there, the manager approves their upgrades only together with a step of this wrapper",
+			i, sub.GetName()))
+	}
+	return warnings
+}
+
+// unorderedTargets warns of targets whose names do not end in a version, so that no order of versions is known.
 func unorderedTargets(spec *v1alpha1.WrapperSpec) []string {
 	var warnings []string
 	for i := range spec.Upgrade.Subscriptions {
 		target := spec.Upgrade.Subscriptions[i].TargetCSV
+		if target == "" {
+			continue // the Subscription has approve: Latest, and so no targetCSV
+		}
 		if _, ok := upgrade.Order(target, target); !ok {
 			warnings = append(warnings, fmt.Sprintf("spec.upgrade.subscriptions[%d].targetCSV: %s does not end in a version such as v1.2.3, "+
 				"so the manager approves the InstallPlan for this CSV only, and none for a version before it", i, target))

@@ -11,7 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// operator wraps a Subscription with these fields of its spec, and a target.
+// operator returns a wrapper of a Subscription, with the given fields in the Subscription's spec and the given targetCSV.
 func operator(fields, target string) string {
 	return fmt.Sprintf(`
 apiVersion: federation.fairlead.dev/v1alpha1
@@ -33,15 +33,18 @@ func TestValidateChecksTheTargetsOfAnUpgrade(t *testing.T) {
 		refused string // words of the refusal; "" means accepted
 		warning string
 	}{
-		"a target":                              {operator(manual, "db.v1.2.0"), "", ""},
-		"a target without a v":                  {operator(manual, "db.1.2.0"), "", ""},
-		"a startingCSV before the target":       {operator(manual+", startingCSV: db.v1.0.0", "db.v1.2.0"), "", ""},
-		"the target as startingCSV":             {operator(manual+", startingCSV: db.v1.2.0", "db.v1.2.0"), "", ""},
-		"a startingCSV without an order":        {operator(manual+", startingCSV: other.v9.0.0", "db.v1.2.0"), "", ""},
-		"a startingCSV that is a number":        {operator(manual+", startingCSV: 9", "db.v1.2.0"), "", ""},
-		"a startingCSV beyond the target":       {operator(manual+", startingCSV: db.v1.10.0", "db.v1.2.0"), "spec.objects[1].spec.startingCSV: Invalid value: \"db.v1.10.0\": it is a later version than targetCSV, db.v1.2.0", ""},
-		"Automatic approval":                    {operator("installPlanApproval: Automatic", "db.v1.2.0"), "spec.objects[1].spec.installPlanApproval", ""},
-		"a target without a version":            {operator(manual, "db-stable"), "", "spec.upgrade.subscriptions[0].targetCSV: db-stable does not end in a version such as v1.2.3, so the manager approves the InstallPlan for this CSV only, and none for a version before it"},
+		"a target":                        {operator(manual, "db.v1.2.0"), "", ""},
+		"a target without a v":            {operator(manual, "db.1.2.0"), "", ""},
+		"a startingCSV before the target": {operator(manual+", startingCSV: db.v1.0.0", "db.v1.2.0"), "", ""},
+		"the target as startingCSV":       {operator(manual+", startingCSV: db.v1.2.0", "db.v1.2.0"), "", ""},
+		"a startingCSV without an order":  {operator(manual+", startingCSV: other.v9.0.0", "db.v1.2.0"), "", ""},
+		"a startingCSV that is a number":  {operator(manual+", startingCSV: 9", "db.v1.2.0"), "", ""},
+		"a startingCSV beyond the target": {operator(manual+", startingCSV: db.v1.10.0", "db.v1.2.0"), "spec.objects[1].spec.startingCSV: Invalid value: \"db.v1.10.0\": it is a later version than targetCSV, db.v1.2.0", ""},
+		"Automatic approval":              {operator("installPlanApproval: Automatic", "db.v1.2.0"), "spec.objects[1].spec.installPlanApproval", ""},
+		"a target without a version":      {operator(manual, "db-stable"), "", "spec.upgrade.subscriptions[0].targetCSV: db-stable does not end in a version such as v1.2.3, so the manager approves the InstallPlan for this CSV only, and none for a version before it"},
+		"the latest version in waves":     {strings.NewReplacer("targetCSV: db.v1.2.0", "approve: Latest", "  placement:", "  rollout: {waves: [{name: canary}]}\n  placement:").Replace(operator(manual, "db.v1.2.0")), "", ""},
+		"the latest version, startingCSV and all at once": {strings.Replace(operator(manual+", startingCSV: db.v1.10.0", "db.v1.2.0"), "targetCSV: db.v1.2.0", "approve: Latest", 1), "",
+			"spec.upgrade: approve: Latest without spec.rollout.waves takes a version when all placed clusters are offered it, and no cluster tries it first"},
 		"an annotation with a target of anyone": {strings.Replace(operator(manual, "db.v1.2.0"), "Subscription, metadata: {name: db", "Subscription, metadata: {annotations: {federation.fairlead.dev/target-csv: db.v9.0.0}, name: db", 1), "annotations[federation.fairlead.dev/target-csv]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,6 +61,44 @@ func TestValidateChecksTheTargetsOfAnUpgrade(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestValidateWarnsOfAnAutomaticSubscriptionThatBecomesManual(t *testing.T) {
+	const warning = "spec.objects[1].spec.installPlanApproval: Subscription db was Automatic and becomes Manual. OLM then makes every InstallPlan of its namespace wait for " +
+		"approval: if other owners have Subscriptions there, the manager approves their upgrades only together with a step of this wrapper"
+	const manual = "installPlanApproval: Manual"
+	without := func(fields string) string {
+		return strings.Replace(operator(fields, "db.v1.2.0"), "  upgrade: {subscriptions: [{name: db, targetCSV: db.v1.2.0}]}\n", "", 1)
+	}
+	named := func(metadata string) string {
+		return strings.Replace(without(""), "metadata: {name: db}, spec", "metadata: "+metadata+", spec", 1)
+	}
+	shared := strings.Replace(operator(manual, "db.v1.2.0"), "upgrade: {", "upgrade: {sharedNamespace: Allow, ", 1)
+	for name, test := range map[string]struct {
+		old, object string
+		warned      bool
+	}{
+		"it was Automatic":                            {without("installPlanApproval: Automatic"), operator(manual, "db.v1.2.0"), true},
+		"it said nothing, which is Automatic":         {without(""), operator(manual, "db.v1.2.0"), true},
+		"it was Automatic, in a shared namespace":     {without("installPlanApproval: Automatic"), shared, true},
+		"it was Manual":                               {without(manual), operator(manual, "db.v1.2.0"), false},
+		"it had a target before":                      {operator(manual, "db.v1.1.0"), operator(manual, "db.v1.2.0"), false},
+		"it was not there before":                     {named("{name: cache}"), operator(manual, "db.v1.2.0"), false},
+		"it was in another namespace":                 {named("{name: db, namespace: other}"), operator(manual, "db.v1.2.0"), false},
+		"it becomes Manual without a target":          {without(""), without(manual), false},
+		"it stays Automatic, and the channel changes": {without("channel: a"), without("channel: b"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := nobody.validate(t.Context(), request(t, admissionv1.Update, "Federated", test.object, test.old))
+			var want []string
+			if test.warned {
+				want = []string{warning}
+			}
+			if diff := cmp.Diff(want, got.Warnings); diff != "" || !got.Allowed {
+				t.Errorf("allowed: %v, warnings (-want +got):\n%s", got.Allowed, diff)
 			}
 		})
 	}

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// maxWarnings bounds the warnings of one answer. API servers drop warnings past 4 KiB in total.
+	// maxWarnings is the largest number of warnings in one response. API servers drop warnings past 4 KiB in total.
 	maxWarnings = 10
-	// maxRegistryWait is how long an answer waits for the list of members. A manager that has just started may not have
-	// the list yet. It then accepts a wrapper without warnings about unknown members.
+	// maxRegistryWait is how long a review waits for the list of MemberClusters. A manager that has just started may need
+	// longer to read the list; the webhook then accepts a wrapper without warnings about unknown members.
 	maxRegistryWait = time.Second
 )
 
 // Members returns the registered members. known is false if the registry cannot be read now.
 type Members func(ctx context.Context) (fleet []selection.Member, known bool)
 
-// MembersOf reads the registry from a cache.
+// MembersOf returns a Members that reads the registry from a cache.
 func MembersOf(cache client.Reader) Members {
 	return func(ctx context.Context) ([]selection.Member, bool) {
 		ctx, cancel := context.WithTimeout(ctx, maxRegistryWait)
@@ -39,7 +39,7 @@ func MembersOf(cache client.Reader) Members {
 		}
 		fleet := make([]selection.Member, 0, len(list.Items))
 		for i := range list.Items {
-			// A member that is leaving counts as gone, as it does for the placement.
+			// A MemberCluster that is being deleted is left out, because no placement selects it.
 			if list.Items[i].DeletionTimestamp == nil {
 				fleet = append(fleet, selection.Member{Name: list.Items[i].Name, Labels: list.Items[i].Labels})
 			}
@@ -48,8 +48,9 @@ func MembersOf(cache client.Reader) Members {
 	}
 }
 
-// warnings returns the warnings for the author of an accepted wrapper. plan is that of its spec.rollout.
-func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec, plan *rollout.Plan) []string {
+// warnings returns the warnings for the author of an accepted wrapper. The parameter plan was made from the wrapper's
+// spec.rollout. The parameter before is the earlier spec; nil if the wrapper is new.
+func (m Members) warnings(ctx context.Context, before, spec *v1alpha1.WrapperSpec, plan *rollout.Plan) []string {
 	var out []string
 	if fleet, known := m(ctx); known {
 		names := make(map[string]bool, len(fleet))
@@ -65,20 +66,23 @@ func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec, plan 
 	}
 	out = append(out, overrides.Warnings(spec)...)
 	out = append(out, unorderedTargets(spec)...)
+	out = append(out, latestAtOnce(spec)...)
+	out = append(out, becomingManual(before, spec)...)
+	out = append(out, refusedDowngrades(spec)...)
 	if over := len(out) - maxWarnings; over > 0 {
 		out = append(out[:maxWarnings], fmt.Sprintf("%d more warnings are left out", over))
 	}
 	return out
 }
 
-// placed are the members that the placement selects.
+// placed returns the members that the placement selects.
 func placed(spec *v1alpha1.WrapperSpec, fleet []selection.Member) []selection.Member {
 	if spec.Placement.Clusters == nil {
 		return nil
 	}
 	selected, err := selection.New(spec.Placement.Clusters)
 	if err != nil {
-		return nil // Validate refuses it
+		return nil // validate has refused invalid selectors before
 	}
 	return slices.DeleteFunc(fleet, func(m selection.Member) bool { return !selected.Selects(m) })
 }

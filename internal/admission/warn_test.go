@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// nobody is a registry that the manager has not read yet.
+// nobody stands for a manager that has not read the registry yet.
 var nobody Members = func(context.Context) ([]selection.Member, bool) { return nil, false }
 
-// override is a wrapper with an override for one cluster.
+// override is the good wrapper with an override for the members in clusters.
 func override(clusters string) string {
 	return strings.Replace(of(good, ""), "spec:", "spec:\n  overrides: [{clusters: {names: ["+clusters+
 		"]}, target: {kind: ConfigMap}, patch: [{op: add, path: /data, value: {}}]}]", 1)
@@ -58,11 +58,11 @@ func TestANameWithoutAMemberClusterGetsAWarning(t *testing.T) {
 			[]string{"spec.placement.clusters.names: no MemberCluster is named ghost" + see}},
 		"a wave that selects a member without a MemberCluster, and one that stops at no failure": {admissionv1.Create, strings.Replace(of(good, ""), "spec:",
 			"spec:\n  rollout: {waves: [{name: canary, clusters: {names: [north]}}, {name: last, maxFailures: 1}]}", 1), "", registry(nil), []string{
-			"spec.rollout.waves[0].clusters: wave canary has no placed member at present, so it is passed: spec.placement or an earlier wave decides on the members that it selects",
-			"spec.rollout.waves[1].maxFailures: 1 may fail, and wave last has no more placed members than that at present, so no failure in it stops the rollout"}},
+			"spec.rollout.waves[0].clusters: wave canary has no placed member now, so the rollout passes it at once: the members that it selects are not placed, or belong to an earlier wave",
+			"spec.rollout.waves[1].maxFailures: no failure in wave last stops the rollout, because the wave now has no more placed members (1) than may fail (1)"}},
 		"an update that brings the name": {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
 		"a field is null": {admissionv1.Create, strings.Replace(of(good, ""), "{name: a}}", "{name: a}, data: {x: null}}", 1), "", registry(nil),
-			[]string{"spec.objects[0].data.x of ConfigMap a is null: remove it, because members refuse null in a field that is not nullable"}},
+			[]string{"spec.objects[0].data.x of ConfigMap a is null: remove the field, because members refuse null in a field that is not nullable"}},
 		"an update that leaves the spec":           {admissionv1.Update, override("ghost"), override("ghost"), registry(nil), nil},
 		"the registry cannot be read: no warnings": {admissionv1.Create, override("ghost"), "", registry(errors.New("not yet")), nil},
 	} {
@@ -88,7 +88,7 @@ func TestTheNumberOfWarningsIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := none.warnings(t.Context(), spec, plan)
+	got := none.warnings(t.Context(), nil, spec, plan)
 	if len(got) != maxWarnings+1 || got[maxWarnings] != "4 more warnings are left out" {
 		t.Errorf("%d warnings: %q", len(got), got)
 	}

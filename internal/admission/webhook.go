@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -16,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
@@ -30,37 +31,44 @@ const (
 	PathValidate = "/validate-wrappers"
 )
 
-// Register serves the webhooks. members looks up the registered members.
-func Register(server webhook.Server, members Members) {
+// Register makes the server serve the two webhooks. members returns the registered members. history is the key with which
+// the mutating webhook signs the annotation of a wrapper's author.
+func Register(server webhook.Server, members Members, history *revision.HistoryKey) {
 	reviews := newLimit()
-	server.Register(PathMutate, answering(reviews, func(_ context.Context, q *question) *admissionv1.AdmissionResponse { return mutate(q) }))
+	server.Register(PathMutate, answering(reviews, mutation{history}.mutate))
 	server.Register(PathValidate, answering(reviews, members.validate))
 }
 
-// mutate adds the finalizer to a wrapper that is being created. It decodes only the metadata. It runs before the API
-// server checks the schema, and the API server's message about a wrong field is better than that of a JSON decoder.
-func mutate(q *question) *admissionv1.AdmissionResponse {
-	if q.Operation != admissionv1.Create {
-		return allowed()
-	}
-	if _, err := q.wrapperKind(); err != nil {
+// mutation is the mutating webhook. It changes only the metadata of wrappers.
+type mutation struct{ history *revision.HistoryKey }
+
+// mutate adds the finalizer to a wrapper that is being created. It also sets or removes the annotation of the author, except
+// on a wrapper that is being deleted. The patch changes nothing else in the user's object.
+func (m mutation) mutate(_ context.Context, q *question) *admissionv1.AdmissionResponse {
+	kind, err := q.wrapperKind()
+	if err != nil {
 		return unanswerable(err)
 	}
-	wrapper := metav1.PartialObjectMetadata{}
-	if err := kjson.Unmarshal(q.Object, &wrapper); err != nil {
-		return unanswerable(fmt.Errorf("reading the metadata of the %s: %w", q.Kind.Kind, err))
+	wrapper, err := read(q.Object)
+	if err != nil {
+		return unanswerable(fmt.Errorf("reading the metadata of the %s: %w", kind, err))
 	}
-	if !controllerutil.AddFinalizer(&wrapper, v1alpha1.Finalizer) {
+	if wrapper.Metadata.DeletionTimestamp != nil {
 		return allowed()
 	}
-	// The patch changes the finalizers only. Every other byte of the author's object stays.
-	patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers","value":%s}]`, mustJSON(wrapper.Finalizers))
-	kind := admissionv1.PatchTypeJSONPatch
-	return &admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: &kind}
+	var patch []patchOperation
+	if finalizers := wrapper.Metadata.Finalizers; q.Operation == admissionv1.Create && !slices.Contains(finalizers, v1alpha1.Finalizer) {
+		patch = append(patch, patchOperation{"add", "/metadata/finalizers", append(finalizers, v1alpha1.Finalizer)})
+	}
+	patch = append(patch, annotate(wrapper.Metadata.Annotations, v1alpha1.AnnotationAuthor, m.author(kind, q, wrapper))...)
+	if len(patch) == 0 {
+		return allowed()
+	}
+	return &admissionv1.AdmissionResponse{Allowed: true, Patch: mustJSON(patch), PatchType: new(admissionv1.PatchTypeJSONPatch)}
 }
 
-// validate refuses a wrapper that could not be pushed to any member, and warns of settings that the author may not
-// intend.
+// validate refuses a wrapper whose spec has a fault that the schema cannot find, and warns of settings that the author may
+// not intend. It accepts a wrapper that is being deleted, and an update that leaves the spec unchanged.
 func (m Members) validate(ctx context.Context, q *question) *admissionv1.AdmissionResponse {
 	kind, err := q.wrapperKind()
 	if err != nil {
@@ -81,8 +89,12 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	if err != nil {
 		return unanswerable(fmt.Errorf("reading the %s: %w", kind, err))
 	}
+	before := (*v1alpha1.WrapperSpec)(nil)
 	if old != nil {
-		if before, err := old.spec(); err == nil && equality.Semantic.DeepEqual(before, spec) {
+		if before, err = old.spec(); err != nil {
+			before = nil
+		}
+		if before != nil && equality.Semantic.DeepEqual(before, spec) {
 			return allowed()
 		}
 	}
@@ -97,7 +109,7 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	}
 	if len(faults) == 0 {
 		response := allowed()
-		response.Warnings = m.warnings(ctx, spec, plan)
+		response.Warnings = m.warnings(ctx, before, spec, plan)
 		return response
 	}
 	refusal := apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.Group, Kind: string(kind)}, wrapper.Metadata.Name, faults)
@@ -105,12 +117,14 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	return &admissionv1.AdmissionResponse{Result: &status}
 }
 
-// judged is the part of a wrapper that the webhook checks. It leaves out the status and the managedFields, which are
-// larger.
+// judged is the part of a wrapper that the webhooks read. It leaves out the status and the managedFields, which take more
+// memory than the rest.
 type judged struct {
 	Metadata struct {
-		Name              string       `json:"name"`
-		DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
+		Name              string            `json:"name"`
+		DeletionTimestamp *metav1.Time      `json:"deletionTimestamp"`
+		Finalizers        []string          `json:"finalizers"`
+		Annotations       map[string]string `json:"annotations"`
 	} `json:"metadata"`
 	Spec json.RawMessage `json:"spec"`
 }
@@ -130,15 +144,7 @@ func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {
 
 func allowed() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
 
-// unanswerable refuses a review that an API server would not send in this form.
+// unanswerable returns a refusal with code 400, for a review that the webhook cannot decode or that is not about a wrapper.
 func unanswerable(err error) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusBadRequest, Message: err.Error()}}
-}
-
-func mustJSON(names []string) []byte {
-	data, err := json.Marshal(names)
-	if err != nil {
-		panic(err) // a list of strings always encodes
-	}
-	return data
 }

@@ -4,25 +4,30 @@ package boundedread
 
 import "bytes"
 
-// The size of an answer in memory differs from its size on the wire: `{},` becomes an object with room for all its
-// fields. So Fairlead adds up the weight of the decoded answer while it reads the text.
+// The weight of a decoded response is estimated while its text is read, because decoding makes it larger: `{},` becomes
+// an object with room for all its fields. A text counts with its length.
 const (
-	// elementWeight is the weight of an element of a list once decoded. fieldWeight is the weight of a field of an
-	// object.
+	// elementWeight is the number of bytes of a decoded element of a list, without its texts, by estimate.
 	elementWeight = 512
-	fieldWeight   = 64
+	// fieldWeight is the number of bytes of a decoded field of an object, without its texts, by estimate.
+	fieldWeight = 64
 )
 
-// weigher weighs JSON that arrives in pieces. Text that is not JSON gets some weight too, but client-go cannot decode
-// it anyway.
+// weigher estimates the weight of a JSON text that arrives in pieces. For a text that is not JSON the estimate has no
+// meaning, but client-go refuses such a text anyway.
 type weigher struct {
-	inString, escaped bool
-	// lists has an entry for each open value, the innermost last: true for a list, false for an object.
+	// inString is true inside a string of the JSON text.
+	inString bool
+	// escaped is true just after a backslash in a string.
+	escaped bool
+	// lists has an entry for each JSON list and object that is open at this point of the text, the innermost last: true
+	// for a list, false for an object.
 	lists []bool
 }
 
-// weigh weighs one more piece. It stops at the end of the outermost value. length is how much of the piece it weighed,
-// and ended reports whether it reached that end.
+// weigh reads the next piece of the text, up to the end of the outermost JSON value. ended reports whether that end is
+// in this piece. length is the number of bytes up to that end, or of the whole piece. weight is the estimate for these
+// bytes.
 func (w *weigher) weigh(piece []byte) (length, weight int, ended bool) {
 	for i := 0; i < len(piece); i++ {
 		switch b := piece[i]; {
@@ -51,7 +56,7 @@ func (w *weigher) weigh(piece []byte) (length, weight int, ended bool) {
 	return len(piece), weight + len(piece), false
 }
 
-// nextWeight returns the weight of one more element of a list, or of one more field of an object.
+// nextWeight returns the weight of the next element of a list, or of the next field of an object.
 func (w *weigher) nextWeight() int {
 	if len(w.lists) > 0 && w.lists[len(w.lists)-1] {
 		return elementWeight

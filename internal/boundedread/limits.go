@@ -8,39 +8,42 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The limits of one answer, in bytes.
+// Each of these limits is for one response body, in bytes.
 const (
-	// MaxList is the limit of one page of a list. Even a page of 500 Deliveries of the largest size is smaller.
+	// MaxList is the limit of one page of a list. A page of 500 Deliveries of the largest size is smaller.
 	MaxList = 64 << 20
-	// MaxAnswer is the limit of any other answer. No object in etcd is larger than 1.5 MiB; its JSON may be larger.
+	// MaxAnswer is the limit of a response that is neither a list nor a watch. An object in etcd has at most 1.5 MiB, but
+	// its JSON may be larger.
 	MaxAnswer = 8 << 20
 	// MaxEvent is the limit of one event of a watch.
 	MaxEvent = 4 << 20
-	// MaxRefusal is the limit of an error response, which is a sentence for people.
+	// MaxRefusal is the limit of an error response, which usually has one sentence.
 	MaxRefusal = 64 << 10
 )
 
 const (
-	// maxInHand limits the weight of all answers of one member that are being read at the same time. MaxList also
-	// limits the sum of their bytes on the wire. The reader may hold those bytes twice, because its buffer doubles when
-	// it grows.
+	// maxInHand is the limit of the weight of all responses of one member that are being read at the same time. The bytes
+	// of all these responses have the limit MaxList. A reader may have them in memory twice, because it doubles its buffer
+	// when the buffer is full.
 	maxInHand = 256 << 20
-	// MaxCached limits the weight of everything that a collector holds of its member. A hundred thousand objects need
-	// about a third of it.
+	// MaxCached is the limit of the weight of all caches that a collector has of its member. A hundred thousand objects
+	// need about a third of it.
 	MaxCached = 128 << 20
-	// MaxPages ends a list that never ends. No known member has more pages.
+	// MaxPages is how many pages of one list Fairlead reads, so that a member cannot send an endless list. No known member
+	// has a longer list.
 	MaxPages = 200
 )
 
-// errTooMuch is the error of a Source whose budget has no room for an object.
-var errTooMuch = fmt.Errorf("the objects need more than the %d MiB of memory that a collector has for one member", MaxCached>>20)
+// errTooMuch means that the budget of a Source has no room for another object.
+var errTooMuch = fmt.Errorf("the member's objects need more than %d MiB of memory, the limit of a collector for one member", MaxCached>>20)
 
-// TooLargeError is the error for an answer that is larger than Fairlead reads. Fairlead drops what it has read of the
-// answer, and closes the connection.
+// TooLargeError is the error of reading a response that exceeds a limit. Fairlead closes the connection, and drops what
+// it has read.
 type TooLargeError struct {
-	// Request is the method and the path. Max is the limit in bytes.
+	// Request is the method and the path of the request.
 	Request string
-	Max     int
+	// Max is the limit of one response, in bytes.
+	Max int
 }
 
 func (e *TooLargeError) Error() string {

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Source is a list and the watches after it, for one reflector. It trims each object on arrival to the part that the
-// cache keeps, and takes the weight of that part out of the budget. If the budget does not suffice, the list or watch
+// Source lists and watches objects for one reflector. It trims each object that arrives to the part that the cache
+// keeps, and takes the weight of that part out of the budget. If the budget does not suffice, the list or the watch
 // ends with an error.
 type Source struct {
 	source cache.ListerWatcherWithContext
@@ -24,23 +24,23 @@ type Source struct {
 	budget *Budget
 	pages  int
 
-	// mu is needed because a reflector can stop while a page or an event is still on its way to it.
+	// mu protects the fields below, because a page or an event can still arrive after Close.
 	mu sync.Mutex
-	// weights are the weights of the objects in this source's cache, by namespace and name.
+	// weights has the weight of each object in the cache, by namespace and name.
 	weights map[string]int64
-	// closed is true once the cache is gone. Objects that arrive later take nothing out of the budget.
+	// closed is true after Close. The source then refuses every object that still arrives.
 	closed bool
 }
 
 var _ cache.ListerWatcherWithContext = &Source{}
 
-// NewSource bounds another source. trim reduces each object to the part that the cache keeps. All caches of one member
-// share the budget.
+// NewSource makes a Source of the objects of another source. trim reduces each object to the part that the cache keeps.
+// All caches of one member share the budget.
 func NewSource(source cache.ListerWatcherWithContext, trim cache.TransformFunc, budget *Budget) *Source {
 	return &Source{source: source, trim: trim, budget: budget, weights: map[string]int64{}}
 }
 
-// Close returns the weight of the whole cache to the budget. The source then takes nothing more.
+// Close gives the weight of the whole cache back to the budget. After that the source takes nothing out of the budget.
 func (s *Source) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -48,7 +48,7 @@ func (s *Source) Close() {
 	s.empty()
 }
 
-// empty returns the weight of the whole cache to the budget.
+// empty gives the weight of the whole cache back to the budget, for example before a new list fills the cache.
 func (s *Source) empty() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,8 @@ func (s *Source) empty() {
 	clear(s.weights)
 }
 
-// take records the present weight of an object, 0 when it is gone. It reports whether the budget suffices.
+// take sets the weight of one object in the cache; 0 means that the object is gone. It returns false, and takes
+// nothing, if the budget does not suffice or the source is closed.
 func (s *Source) take(key string, weight int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,7 @@ func (s *Source) take(key string, weight int64) bool {
 	return true
 }
 
-// admit trims an object, and takes its weight out of the budget.
+// admit trims an object, and takes the weight of the result out of the budget.
 func (s *Source) admit(obj runtime.Object) (runtime.Object, error) {
 	trimmed, err := s.trim(obj)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *Source) admit(obj runtime.Object) (runtime.Object, error) {
 	}
 	kept, ok := trimmed.(runtime.Object)
 	if !ok {
-		return nil, fmt.Errorf("trimming: got a %T", trimmed)
+		return nil, fmt.Errorf("trimming an object: the result has type %T, which is not a runtime.Object", trimmed)
 	}
 	about, err := meta.Accessor(kept)
 	if err != nil {
@@ -98,7 +99,7 @@ func (s *Source) ListWithContext(ctx context.Context, options metav1.ListOptions
 		s.pages = 0
 	}
 	if s.pages++; s.pages > MaxPages {
-		return nil, fmt.Errorf("the list does not end after %d pages", MaxPages)
+		return nil, fmt.Errorf("the member's list has more than %d pages, which is more than Fairlead reads", MaxPages)
 	}
 	whole, err := s.source.ListWithContext(ctx, options)
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *Source) ListWithContext(ctx context.Context, options metav1.ListOptions
 // WatchWithContext implements cache.WatcherWithContext.
 func (s *Source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
-		s.empty() // this watch begins with a list of its own
+		s.empty() // this watch sends all objects again
 	}
 	whole, err := s.source.WatchWithContext(ctx, options)
 	if err != nil {
@@ -129,8 +130,8 @@ func (s *Source) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return newTrimmedWatch(whole, s.admitEvent), nil
 }
 
-// admitEvent trims the object of an event, and takes its weight out of the budget. It returns false for an event that
-// Source drops.
+// admitEvent trims the object of a watch event. It takes the weight of an added or changed object out of the budget,
+// and gives the weight of a deleted object back. It returns false if the event is to be dropped.
 func (s *Source) admitEvent(e watch.Event) (watch.Event, bool) {
 	switch e.Type {
 	case watch.Error:
@@ -143,8 +144,8 @@ func (s *Source) admitEvent(e watch.Event) (watch.Event, bool) {
 		e.Object = kept
 		return e, true
 	}
-	// The cache does not keep the object of a deletion or a bookmark. But the reflector expects the type of the trimmed
-	// objects.
+	// The cache keeps no object of a deletion or a bookmark, so such an object takes nothing out of the budget. It is
+	// trimmed all the same, because the reflector expects objects of the type that trim returns.
 	end := ""
 	if about, err := meta.Accessor(e.Object); err == nil {
 		end = about.GetAnnotations()[metav1.InitialEventsAnnotationKey]

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// newTestSource makes a Source that keeps only name and UID of each object.
+// newTestSource makes a Source whose cache keeps only the name and the uid of each object.
 func newTestSource(source cache.ListerWatcherWithContext) *Source {
 	trim := func(obj any) (any, error) {
 		o := obj.(*metav1.PartialObjectMetadata)
@@ -33,7 +33,7 @@ func something(name string, length int) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(strings.Repeat("u", length))}}
 }
 
-// brings is a member whose pages and watch events a test sets.
+// brings is a fake member. The test sets the pages of its lists and sends the events of its watch.
 type brings struct {
 	page   func(n int) *metav1.PartialObjectMetadataList
 	events *watch.FakeWatcher
@@ -84,7 +84,7 @@ func TestEndlessEventsAreNotCached(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := func() watch.Event { return <-stream.ResultChan() }
-	for range 100 { // one object that changes, and another that comes and goes: at most two are held
+	for range 100 { // two objects, so the weight must stay that of two objects at most
 		for _, name := range []string{"a", "b"} {
 			go b.events.Add(something(name, 1<<20))
 			if e := next(); e.Type != watch.Added {
@@ -114,7 +114,7 @@ func TestEndlessEventsAreNotCached(t *testing.T) {
 func TestTheBookmarkAfterTheInitialEventsIsPassedOn(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
 	s := newTestSource(b)
-	s.trim = func(obj any) (any, error) { // trims in place, as the collector's watchNames does
+	s.trim = func(obj any) (any, error) { // changes the object in place, as the trim function of the collector does
 		obj.(*metav1.PartialObjectMetadata).Annotations = nil
 		return obj, nil
 	}
@@ -139,7 +139,7 @@ func TestAnObjectThatCannotBeTrimmedIsNotHeld(t *testing.T) {
 	}
 }
 
-// The reflector may stop while a page or an event is on its way.
+// A reflector may be stopped while a page or an event is still on its way.
 func TestObjectsThatArriveAfterTheEndAreNotCounted(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
 	s := newTestSource(b)
@@ -156,7 +156,7 @@ func TestObjectsThatArriveAfterTheEndAreNotCounted(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for n := range 1000 { // a list is still being read while the source closes
+		for n := range 1000 { // a list is being read while the source is closed
 			s.take(fmt.Sprint(n), 1)
 		}
 	}()
@@ -172,19 +172,19 @@ func TestAStoppedWatchEndsWhileAnEventIsNotRead(t *testing.T) {
 	cut := make(chan struct{}, 2)
 	stream := newTrimmedWatch(whole, func(e watch.Event) (watch.Event, bool) { cut <- struct{}{}; return e, true })
 	whole.Add(something("a", 1))
-	<-cut // the event is trimmed, and no reader takes it
+	<-cut // wait until the watch has an event that no reader takes
 	stream.Stop()
 	stream.Stop()
 	select {
 	case <-stream.ended:
 	case <-time.After(10 * time.Second):
-		t.Error("it still waits for a reader of the event")
+		t.Error("the goroutine of the stopped watch still waits for a reader of its event")
 	}
 }
 
-// A member could fill the memory with a text that has no weight.
+// A member could fill the memory with a text that ObjectWeight does not count, so it must count every text.
 func TestEveryTextOfADeliveryIsWeighed(t *testing.T) {
-	const length = 100_000 // so long that all other weights do not matter
+	const length = 100_000 // much more than everything that is not text
 	d := &v1alpha1.Delivery{}
 	texts := fill(reflect.ValueOf(&d.Spec).Elem(), length) + fill(reflect.ValueOf(&d.Status).Elem(), length)
 	if weight := ObjectWeight(d); weight < int64(texts*length) || texts < 20 {
@@ -192,7 +192,7 @@ func TestEveryTextOfADeliveryIsWeighed(t *testing.T) {
 	}
 }
 
-// fill puts a long text into every string of v, and returns the number of strings.
+// fill sets every string of v to a text of this length, and returns the number of strings.
 func fill(v reflect.Value, length int) (n int) {
 	switch v.Kind() {
 	case reflect.String:

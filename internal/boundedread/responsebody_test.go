@@ -64,7 +64,7 @@ func TestTheLimitOfAnAnswerDependsOnTheRequest(t *testing.T) {
 	}
 }
 
-// Many answers, each within its own limit, must not fill the memory together.
+// Many responses could fill the memory together although each is within its own limit.
 func TestAllAnswersTogetherHaveABudget(t *testing.T) {
 	answers := NewAnswers()
 	open := func() io.ReadCloser {
@@ -91,5 +91,22 @@ func TestAllAnswersTogetherHaveABudget(t *testing.T) {
 	}
 	if _, err := io.Copy(io.Discard, open()); err != nil {
 		t.Errorf("after all are closed: %v", err)
+	}
+}
+
+// A log weighs as much as its bytes, because no caller decodes it. An object that is only called log is decoded.
+func TestOnlyAPodsLogIsPlainText(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/api/v1/namespaces/shop/pods/web/log":          true,
+		"/proxy/api/v1/namespaces/shop/pods/web/log":    true,
+		"/apis/apps/v1/namespaces/shop/deployments/log": false,
+		"/api/v1/namespaces/shop/pods/log":              false,
+	} {
+		if got := IsLog(httptest.NewRequest(http.MethodGet, path, nil)); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+	if IsLog(httptest.NewRequest(http.MethodPatch, "/api/v1/namespaces/shop/pods/web/log", nil)) {
+		t.Error("a patch reads no log")
 	}
 }

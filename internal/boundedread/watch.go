@@ -8,17 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// trimmedWatch is a watch whose events are trimmed. Unlike watch.Filter, its goroutine ends when it is stopped, even if
-// no reader takes its last event.
+// trimmedWatch is a watch whose events are trimmed. Its goroutine ends after Stop even if no reader takes the last
+// event. The goroutine of apimachinery's watch.Filter would never end in that case.
 type trimmedWatch struct {
 	whole  watch.Interface
 	events chan watch.Event
-	// stopped is closed when Stop is called. ended is closed when the goroutine has ended.
-	stopped, ended chan struct{}
-	stop           sync.Once
+	// stopped is closed when Stop is called.
+	stopped chan struct{}
+	// ended is closed when the goroutine has ended.
+	ended chan struct{}
+	stop  sync.Once
 }
 
-// newTrimmedWatch passes on the result of trim for each event, and drops the events for which trim returns false.
+// newTrimmedWatch makes a watch that sends the result of trim for each event of whole. It drops an event if trim
+// returns false.
 func newTrimmedWatch(whole watch.Interface, trim func(watch.Event) (watch.Event, bool)) *trimmedWatch {
 	w := &trimmedWatch{whole: whole, events: make(chan watch.Event), stopped: make(chan struct{}), ended: make(chan struct{})}
 	go func() {

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// objectWeight is about how many bytes of memory an object takes without its texts. entryWeight is the same for an
-	// element of a list.
+	// objectWeight is the number of bytes that an object takes in memory without its texts, by estimate.
 	objectWeight = 512
-	entryWeight  = 200
+	// entryWeight is the number of bytes that an element of a list takes in memory without its texts, by estimate.
+	entryWeight = 200
 )
 
-// Weighed is an object that knows its own weight. ObjectWeight uses it.
+// Weighed is an object that estimates its own weight. ObjectWeight uses that estimate.
 type Weighed interface {
-	// Weight is about how many bytes of memory the object takes.
+	// Weight is the number of bytes that the object takes in memory, by estimate.
 	Weight() int64
 }
 
-// ObjectWeight is about how many bytes of memory an object takes.
+// ObjectWeight returns the number of bytes that an object takes in memory, by estimate.
 func ObjectWeight(obj runtime.Object) int64 {
 	switch o := obj.(type) {
 	case Weighed:
@@ -54,10 +54,15 @@ func specWeight(spec *v1alpha1.DeliverySpec) int {
 	return weight
 }
 
-// StatusWeight is about how many bytes of memory the status of a Delivery takes, without its fixed fields. Every text
-// has to count: a member could fill the memory of the host or the collector with a text that does not count.
+// StatusWeight returns the number of bytes that the status of a Delivery takes in memory, by estimate. It has to count
+// every text of the status: with a text that it leaves out, a member could fill the memory of the host or the
+// collector.
 func StatusWeight(status *v1alpha1.DeliveryStatus) int {
-	weight := len(status.ObservedRendering) + len(status.Version)
+	weight := len(status.ObservedRendering) + len(status.Version) + EvidenceWeight(status.Evidence)
+	for i := range status.Subscriptions {
+		s := &status.Subscriptions[i]
+		weight += entryWeight + len(s.Name) + len(s.TargetCSV) + len(s.InstalledCSV) + len(s.OfferedCSV)
+	}
 	for i := range status.Objects {
 		o := &status.Objects[i]
 		weight += entryWeight + len(o.Group) + len(o.Kind) + len(o.Name) + len(o.Health) + len(o.Reason) + len(o.Message)
@@ -67,6 +72,24 @@ func StatusWeight(status *v1alpha1.DeliveryStatus) int {
 		weight += entryWeight + len(o.Drift.Kind) + len(o.Drift.Manager) + len(o.Drift.ResourceVersion)
 		for _, field := range o.Drift.Fields {
 			weight += 16 + len(field)
+		}
+	}
+	return weight
+}
+
+// EvidenceWeight returns the number of bytes that the evidence of a Delivery takes in memory, by estimate.
+func EvidenceWeight(all []v1alpha1.ObjectEvidence) int {
+	weight := 0
+	for i := range all {
+		e := &all[i]
+		weight += entryWeight + len(e.Group) + len(e.Kind) + len(e.Name)
+		for j := range e.Events {
+			v := &e.Events[j]
+			weight += entryWeight + len(v.Kind) + len(v.Name) + len(v.Type) + len(v.Reason) + len(v.Message)
+		}
+		for j := range e.Containers {
+			c := &e.Containers[j]
+			weight += entryWeight + len(c.Pod) + len(c.Name) + len(c.State) + len(c.Reason) + len(c.Log) + len(c.PreviousLog)
 		}
 	}
 	return weight

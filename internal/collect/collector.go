@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/explain"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
@@ -24,25 +25,26 @@ import (
 
 // Options are the settings of a Collector.
 type Options struct {
-	// ClusterName is the name under which the member joined. If it is set, the Collector refuses a member whose
-	// Membership has another name.
+	// ClusterName is the name under which the member joined. The Collector refuses a member whose Membership has
+	// another name. If ClusterName is "", the Collector accepts every name.
 	ClusterName string
-	// Config leads to the member.
+	// Config has the address and credentials of the member.
 	Config *rest.Config
-	// HTTPClient, if set, sends the requests, so that the Collector shares the manager's connection. Otherwise the
+	// HTTPClient sends the requests, so that the Collector can share the manager's connection. If it is nil, the
 	// Collector makes a client from Config.
 	HTTPClient *http.Client
-	// Mapper finds the version in which to read a resource. Without it the Collector asks the member.
+	// Mapper finds the API version in which to read a resource. If it is nil, the Collector reads the version from the
+	// member's discovery.
 	Mapper meta.RESTMapper
 	// Version is the version of the program. The Collector writes it to the Membership.
 	Version string
-	// MaxInflight is the highest number of concurrent passes, see inflight.Limit; 0 is inflight.Most.
+	// MaxInflight is the highest number of concurrent passes (inflight.Limit); 0 means inflight.Most.
 	MaxInflight int
-	// Clock tells the time; the default is the real clock.
+	// Clock is the clock of the Collector; nil means the real clock.
 	Clock clock.WithTicker
 }
 
-// index holds the Deliveries of the member.
+// index has the Deliveries of the member, each with the memory of its passes.
 type index = deliveryindex.Index[*memory]
 
 // Collector observes one member.
@@ -60,7 +62,7 @@ type Collector struct {
 	heartbeat  *heartbeat
 }
 
-// New makes a Collector. It does not talk to the member yet.
+// New makes a Collector. It sends no request to the member; Run sends the first.
 func New(o Options) (*Collector, error) {
 	if o.Config == nil {
 		return nil, errors.New("making a collector: Options.Config is not set")
@@ -89,7 +91,7 @@ func New(o Options) (*Collector, error) {
 	c.observer = &observer{
 		clock: o.Clock, looks: looks, cache: cache, served: c.served,
 		drift:     &driftFinder{client: client, cache: cache},
-		health:    &healthReader{client: client, clock: o.Clock, related: related},
+		health:    &healthReader{client: client, clock: o.Clock, related: related, explain: explain.New(client)},
 		publisher: &publisher{client: client, clock: o.Clock, deliveries: c.deliveries},
 		now:       client.Now,
 	}
@@ -97,8 +99,8 @@ func New(o Options) (*Collector, error) {
 	return c, nil
 }
 
-// Run observes the member until ctx ends, through outages. It returns an error only if the member has another name than
-// ClusterName. A Collector runs once.
+// Run observes the member until ctx ends. During an outage of the member it keeps trying. It returns an error only if
+// the Membership has another name than ClusterName. Run may be called once.
 func (c *Collector) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -25,12 +25,13 @@ type deliveries struct {
 	clock  clock.PassiveClock
 	looks  *lookQueue
 	served *servedKinds
-	// watchesChanged signals that the set of desired watches may have changed. readmitted signals that the member
-	// answers again after a refusal or an outage.
-	watchesChanged, readmitted chan struct{}
+	// watchesChanged signals that Deliveries may need other watches now.
+	watchesChanged chan struct{}
+	// readmitted signals that the member answers again after a refusal or an outage.
+	readmitted chan struct{}
 }
 
-// watch returns the watch of the Deliveries. It keeps whole Deliveries.
+// watch returns the watch of the Deliveries. Unlike other watches it keeps whole objects.
 func (d *deliveries) watch() *boundedwatch.Watch {
 	lost := false
 	return &boundedwatch.Watch{
@@ -50,8 +51,7 @@ func (d *deliveries) watch() *boundedwatch.Watch {
 		Lost: func(error) { lost = true },
 		Replace: func(objs []any, _ string) {
 			if lost {
-				// The member answers again, or was joined again. The watches that failed with this one need not wait
-				// longer.
+				// The member answers again, or was joined again. So the other watches that failed now try again at once.
 				lost = false
 				boundedwatch.Signal(d.readmitted)
 			}
@@ -79,7 +79,7 @@ func toDelivery(u *unstructured.Unstructured) (*v1alpha1.Delivery, error) {
 	return d, nil
 }
 
-// learn stores a Delivery that the watch or a read has returned.
+// learn stores a Delivery that a watch or a request has returned, and queues it.
 func (d *deliveries) learn(seen *v1alpha1.Delivery) {
 	taken, respecified := d.looks.index.Learn(seen, d.clock.Now())
 	if !taken {

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
-// watches decides which watches the Deliveries of this member need.
+// watches decides which watches the Collector needs for the member's Deliveries.
 type watches struct {
 	deliveries *deliveries
 	objects    *objects
@@ -26,8 +26,8 @@ type watches struct {
 	index      *index
 }
 
-// wanted returns the desired watches by name, with their constructors. It forgets the resources that no Delivery lists
-// any more. Only one goroutine may call it.
+// wanted returns the constructors of the desired watches, by name. It drops from the cache each resource that no
+// Delivery uses. Only one goroutine may call it.
 func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	wanted := map[string]func() *boundedwatch.Watch{
 		"deliveries":     w.deliveries.watch,
@@ -39,8 +39,8 @@ func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	missing := len(w.index.AwaitedKinds()) > 0
 	for _, r := range w.objects.cache.Keep(w.index.UsedResources()) {
 		missing = missing || r.IsUnserved()
-		// The pointer is part of the name: a resource that is listed again gets a new Resource, and so a new watch. The
-		// old watch may still be ending.
+		// The name of the watch contains the pointer. A resource that was dropped and is used again has a new Resource.
+		// So it gets a new watch, even while the old watch is still ending.
 		wanted[fmt.Sprintf("objects/%s/%p", r.GroupResource, r)] = func() *boundedwatch.Watch { return w.objects.watch(r) }
 	}
 	if missing {
@@ -56,7 +56,8 @@ func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	return wanted
 }
 
-// watchNames watches a kind and keeps only the names and labels of its objects.
+// watchNames watches a kind. The callbacks get only the metadata of its objects, without managedFields, annotations and
+// owners.
 func watchNames(
 	client *memberclient.Client, gvr schema.GroupVersionResource,
 	put, drop func(*metav1.PartialObjectMetadata), replace func([]*metav1.PartialObjectMetadata),
@@ -69,7 +70,7 @@ func watchNames(
 		Trim: func(obj any) (any, error) {
 			o, ok := obj.(*metav1.PartialObjectMetadata)
 			if !ok {
-				return nil, fmt.Errorf("trimming %s: got a %T", gvr.Resource, obj)
+				return nil, fmt.Errorf("trimming an object of %s: unexpected type %T", gvr.Resource, obj)
 			}
 			o.ManagedFields, o.Annotations, o.OwnerReferences = nil, nil, nil
 			return o, nil
@@ -84,7 +85,7 @@ func watchNames(
 			replace(list)
 		},
 		Lost: func(err error) {
-			klog.Background().V(3).Info("Listing a kind failed; the facts about it are unknown", "kind", gvr.Resource, "reason", err.Error())
+			klog.Background().V(3).Info("Listing a kind on the member failed, so the collector does not report the facts about this kind", "kind", gvr.Resource, "reason", err.Error())
 		},
 	}
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// driftFinder compares the records of Deliveries with the objects on the member.
+// driftFinder compares the entries of Deliveries with the objects on the member.
 type driftFinder struct {
 	client *memberclient.Client
 	cache  *objectcache.Cache
 }
 
-// suspect compares a record with the object on the member. It returns "" if they agree.
+// suspect compares an entry with the cached record of its object. It returns the kind of drift; "" if the entry and the
+// record agree.
 func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.DriftKind {
 	r := &s.Record
 	switch {
@@ -31,7 +32,7 @@ func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.Drift
 	case e.UID != "" && r.UID != e.UID:
 		return v1alpha1.DriftReplaced
 	case r.Deleting:
-		return "" // its deletion is no drift until it is gone
+		return "" // an object that is being deleted has not drifted until it is gone
 	case e.Rendering != "" && r.Rendering != e.Rendering:
 		return v1alpha1.DriftChanged
 	case e.Fields != "" && r.Fields != e.Fields && r.Lent != e.Fields:
@@ -40,7 +41,7 @@ func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.Drift
 	return ""
 }
 
-// identity distinguishes one drift of an object from the next.
+// identity returns a text that identifies one drift of an object. A later drift of the same object has another text.
 func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcache.Record) string {
 	if kind == v1alpha1.DriftGone {
 		return string(e.UID)
@@ -48,8 +49,8 @@ func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcach
 	return r.ResourceVersion
 }
 
-// find returns the drift of an object, nil if there is none. If the status does not report that drift yet, find
-// reads the object to confirm it, and stores the result of that read in s.
+// find returns the drift of an object; nil if it has none. If the status does not report this drift yet, find reads the
+// object to confirm the drift, and stores what it read in s.
 func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	kind := suspect(e, s)
 	if kind == "" {
@@ -62,9 +63,9 @@ func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEn
 	return f.confirm(ctx, e, ref, s)
 }
 
-// confirm reads an object that may have drifted. A Deleted event of the watch is no proof: the watch selects by our
-// label, and sends the same event for an object that lost the label. If the collector reported such an object as gone,
-// the host would find it without its marks, and would not repair it.
+// confirm reads an object that may have drifted. A Deleted event of the watch does not prove a deletion: the watch
+// selects by our label, so an object that lost the label causes the same event. If the collector reported such an
+// object as gone, the host would find the object without its marks, and would not repair it.
 func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	if s.State == objectcache.Unserved {
 		return &v1alpha1.Drift{Kind: v1alpha1.DriftGone, ResourceVersion: string(e.UID)}, nil
@@ -89,16 +90,16 @@ func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, r
 	drift.Manager, drift.Fields = managedfields.LastWriter(obj.ManagedFields)
 	switch {
 	case drift.Kind == v1alpha1.DriftReplaced:
-		drift.Fields = nil // all of it is new
+		drift.Fields = nil // every field is new
 	case s.Record.Fields == e.Fields, isUnrecorded(e, s):
-		// Ownership did not move; only the digest of the rendering differs. So our manager wrote the object, or another
-		// client used our field manager.
+		// Our managedFields entry is unchanged; only the digest of the rendering differs. So our manager wrote the
+		// object, or another client used our field manager.
 		drift.Manager, drift.Fields = v1alpha1.FieldManager, nil
 	}
 	return drift, nil
 }
 
-// driftMessage describes the drift to the on-call.
+// driftMessage is the message of a line about a healthy object that has drifted.
 func driftMessage(e *v1alpha1.InventoryEntry, d *v1alpha1.Drift) string {
 	by := ""
 	if d.Manager != "" {
@@ -108,7 +109,7 @@ func driftMessage(e *v1alpha1.InventoryEntry, d *v1alpha1.Drift) string {
 	case v1alpha1.DriftGone:
 		return fmt.Sprintf("%s %s was deleted", e.Kind, e.Name)
 	case v1alpha1.DriftReplaced:
-		return fmt.Sprintf("%s %s was deleted, and another one made%s", e.Kind, e.Name, by)
+		return fmt.Sprintf("%s %s was deleted, and another object of that name was created%s", e.Kind, e.Name, by)
 	}
 	message := fmt.Sprintf("%s %s was changed%s", e.Kind, e.Name, by)
 	if len(d.Fields) > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// asked is what was asked about the test's objects and its Delivery since it was last taken.
+// asked returns the requests about the test's objects and its Delivery since the last call of asked.
 func (m *member) asked(requests *counter) []string {
 	var asked []string
 	for _, request := range requests.take() {
@@ -30,10 +30,11 @@ func (m *member) asked(requests *counter) []string {
 	return asked
 }
 
-// The second request tells the host about a drift. The first distinguishes a deletion from a label that was taken off, and finds
-// the writer and the fields.
+// The first request confirms the drift: it distinguishes a deletion from a lost label, and finds the writer and the
+// fields. The second request writes the status, from which the host learns of the drift.
 func TestADriftCostsOneReadAndOneWriteAndItsEndAnotherWrite(t *testing.T) {
-	// Only what is gone is written down anew: our fields come back with the digest that is recorded.
+	// The host writes the Delivery again only for an object that is gone. After a repair our fields have the recorded
+	// digest again.
 	applyAgain := func(m *member) { m.push(configMapsGVR, m.configMap("settings", "blue")) }
 	tests := map[string]struct {
 		happens, repair func(*member)
@@ -72,25 +73,25 @@ func TestADriftCostsOneReadAndOneWriteAndItsEndAnotherWrite(t *testing.T) {
 			m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 			waitUntilWatched(t, c, m, "settings")
 			if asked := m.asked(requests); len(asked) > 0 {
-				t.Errorf("all is well, and it asks %q", asked)
+				t.Errorf("nothing has changed, and the collector sent %q", asked)
 			}
 
 			test.happens(m)
 			m.waitForStatus(5*time.Second, test.want)
 			if diff := cmp.Diff([]string{"GET settings", "PATCH Delivery/status"}, m.asked(requests)); diff != "" {
-				t.Errorf("to tell of it: %s", diff)
+				t.Errorf("requests to report the drift: %s", diff)
 			}
 			test.repair(m)
 			m.waitForStatus(5 * time.Second)
 			if diff := cmp.Diff([]string{"PATCH Delivery/status"}, m.asked(requests)); diff != "" {
-				t.Errorf("to take it back: %s", diff)
+				t.Errorf("requests to withdraw the report: %s", diff)
 			}
 		})
 	}
 }
 
-// A status is written once a second at most: what drifts meanwhile is read when it can be told, not with
-// every event until then.
+// The collector writes a status once a second at most. If an object drifts in that second, the collector reads the
+// object once, when it may write the status again, and not at every event.
 func TestObjectsThatDriftTogetherAreReadOnceEach(t *testing.T) {
 	m, requests := newMember(t), &counter{}
 	c := m.collect(func(o *Options) {

@@ -23,7 +23,7 @@ func newTestLooks(t *testing.T) *lookQueue {
 	return looks
 }
 
-// metadataOf makes the objects that a watch brings.
+// metadataOf makes objects with these names, as a watch brings them.
 func metadataOf(names ...string) (objs []any) {
 	for _, name := range names {
 		objs = append(objs, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
@@ -36,7 +36,7 @@ func metadataOf(names ...string) (objs []any) {
 func TestOnlyKnownFactsAreReported(t *testing.T) {
 	f := newFacts(nil, newTestLooks(t))
 	if told := f.told(); len(told) > 0 {
-		t.Errorf("before anything was listed, told is %v", told)
+		t.Errorf("before the first list, the facts are %v", told)
 	}
 	f.setVersion("v1.36.3")
 	f.changeCRDs(func(crds *nameSet) { crds.replace([]string{olmV0CRD, "greetings.example.com"}) })
@@ -60,14 +60,14 @@ func TestOnlyKnownFactsAreReported(t *testing.T) {
 	}
 	f.watchClasses().Replace(many, "2")
 	if told := f.told()["storageClasses"].([]any); len(told) != maxNames {
-		t.Errorf("%d classes are told", len(told))
+		t.Errorf("the facts have %d classes", len(told))
 	}
 	if told := f.told()["defaultStorageClasses"]; told != nil {
 		t.Errorf("the default classes are %v", told)
 	}
 }
 
-// isSignaled reports whether there is a sign, and takes it.
+// isSignaled reports whether the channel has a signal, and takes the signal out.
 func isSignaled(ch chan struct{}) bool {
 	select {
 	case <-ch:
@@ -110,7 +110,7 @@ func TestAChangeOfStorageClassesQueuesClaims(t *testing.T) {
 		}},
 	}, time.Now())
 	if f.knownClasses() != nil {
-		t.Error("classes are known before they are listed")
+		t.Error("classes are known before the first list")
 	}
 	w := f.watchClasses()
 	for n, does := range []func(){

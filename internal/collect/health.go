@@ -4,15 +4,18 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/explain"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
@@ -20,36 +23,69 @@ import (
 // readEvery is the shortest time between two reads of one object.
 const readEvery = 2 * time.Second
 
-// The waits for a warning event. The event that explains an unhealthy object can come after its status, or without any
-// change of it: provisioners write events only. The collector does not watch events. So it reads the object and its
-// events again, at intervals that grow with the time that the object has been unhealthy.
+// explainEvery is the shortest time between two reads of what explains an object's state: its pods, events and logs. It is also how long an
+// object has to be unhealthy before the first read, so that a workload that starts as usual costs no such reads.
+const explainEvery = 5 * time.Second
+
+// explainAtMost is how long a pass reads explanations of unhealthy objects. Those of the other objects wait for the next pass, because the
+// pass publishes nothing before its end.
+const explainAtMost = 5 * time.Second
+
+// The collector reads an unhealthy object and its events again after a wait, because it does not watch events. The event
+// that explains the problem may come later than the object's status, and some programs, such as provisioners, write only
+// events. The wait is a quarter of the time for which the object has been unhealthy, within these limits.
 const (
+	// unhealthyFirst is the shortest wait.
 	unhealthyFirst = 5 * time.Second
-	unhealthyMost  = 5 * time.Minute
+	// unhealthyMost is the longest wait.
+	unhealthyMost = 5 * time.Minute
 )
 
-// memory is what the collector keeps in memory about a Delivery between passes. Only the worker of the Delivery uses
-// it. If it is lost, the collector only reads more.
+// memory is what the collector remembers about a Delivery between passes. Only the worker that makes the pass uses it.
+// After a loss of this memory, the collector only makes more reads.
 type memory struct {
-	// published is when the collector last wrote the status. reread is when it last read the Delivery after a write
-	// conflict.
-	published, reread time.Time
-	judged            map[lineKey]*judgement
+	// published is when the collector last wrote the status.
+	published time.Time
+	// reread is when the collector last read the Delivery after a write conflict.
+	reread time.Time
+	// judged has the last verdict on each object of a kind with progress.
+	judged map[lineKey]*judgement
+	// gathered has the evidence that the status does not have yet. It is empty for an object whose evidence in the status is out of date.
+	gathered map[lineKey]v1alpha1.Evidence
+	// noEvidenceUntil is until when the collector writes no evidence into this Delivery, because the member did not store it.
+	noEvidenceUntil time.Time
+	// omitsEvidence is true from the first refusal of evidence until the member stores some.
+	omitsEvidence bool
 }
 
-func newMemory() *memory { return &memory{judged: map[lineKey]*judgement{}} }
+func newMemory() *memory {
+	return &memory{judged: map[lineKey]*judgement{}, gathered: map[lineKey]v1alpha1.Evidence{}}
+}
 
-// judgement is a verdict and the state that it was made from.
+// judgement is a verdict, and the state of the object from which it was made.
 type judgement struct {
 	verdict health.Verdict
-	// unhealthy is the time from which every verdict was unhealthy; zero while the object is healthy.
-	unhealthy       time.Time
+	// unhealthy is when the object became unhealthy; zero while it is healthy.
+	unhealthy time.Time
+	// generation and resourceVersion are those of the object when the verdict was made.
+	generation      int64
 	resourceVersion string
-	related         int // see related.changes
+	related         int // the result of related.changes when the verdict was made
 	at              time.Time
+	explained       explained
 }
 
-// stale reports whether the object has to be judged again.
+// explained is what the last read of an object's explanation showed.
+type explained struct {
+	// at is when that was, or when the object became unhealthy; zero while the object is healthy.
+	at    time.Time
+	cause *health.Explanation
+	// refused is true if the member does not allow the collector to read pods.
+	refused bool
+}
+
+// stale reports whether the collector has to judge the object again: the object or a related object has changed, or the
+// verdict has expired.
 func (j *judgement) stale(r *objectcache.Record, related int, now time.Time) bool {
 	return deliveryindex.Newer(r.ResourceVersion, j.resourceVersion) || j.related != related ||
 		j.verdict.Recheck > 0 && now.Sub(j.at) >= j.verdict.Recheck
@@ -60,10 +96,12 @@ type healthReader struct {
 	client  *memberclient.Client
 	clock   clock.PassiveClock
 	related *related
+	explain *explain.Reader
 }
 
-// verdict returns the health of an object. It returns the last judgement while it still holds, and otherwise the result
-// of a new read. It returns nil if the object was deleted and the watch has not reported that yet.
+// verdict returns the health of an object. If the last judgement is not stale, or readEvery has not passed since then,
+// it returns the verdict of that judgement. In all other cases it reads the object and judges it again. It returns nil
+// if the object was deleted and the watch has not reported that yet.
 func (h *healthReader) verdict(
 	ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s objectcache.Sighting,
 ) (*health.Verdict, error) {
@@ -77,7 +115,7 @@ func (h *healthReader) verdict(
 	}
 	if last != nil {
 		if left := readEvery - now.Sub(last.at); left > 0 {
-			// It is too early to read the object again. The last verdict is for an older state, perhaps of an older
+			// It is too early to read the object again. The last verdict may be that of an older state or an older
 			// rendering.
 			p.complete = p.complete && !deliveryindex.Newer(s.Record.ResourceVersion, last.resourceVersion)
 			p.recheck(left)
@@ -86,45 +124,72 @@ func (h *healthReader) verdict(
 	}
 	obj, err := h.client.Read(ctx, s.GVR, ref.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) {
-		// The watch event of its deletion has not arrived yet; the next pass finds the drift.
+		// The watch event of the object's deletion has not arrived yet; the next pass finds the drift.
 		p.complete = false
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := h.judge(ctx, obj, ref)
+	explained := explainedBefore(last, p.before[key], obj.GetGeneration(), now)
+	if last == nil && p.rendersAnew() || last != nil && last.generation != obj.GetGeneration() {
+		p.memory.gathered[key] = v1alpha1.Evidence{} // that of an earlier generation says nothing about this one
+	}
+	verdict, err := h.judge(ctx, p, obj, ref, key, &explained, now)
 	if err != nil {
 		return nil, err
 	}
-	unhealthy := unhealthySince(last, verdict, now)
+	unhealthy := unhealthySince(last, p.before[key], verdict, obj.GetGeneration(), now)
 	if !unhealthy.IsZero() {
 		verdict.Recheck = sooner(verdict.Recheck, unhealthyWait(now.Sub(unhealthy)))
 	}
 	p.memory.judged[key] = &judgement{
-		verdict: verdict, unhealthy: unhealthy, resourceVersion: obj.GetResourceVersion(), related: related, at: now,
+		verdict: verdict, unhealthy: unhealthy, generation: obj.GetGeneration(), resourceVersion: obj.GetResourceVersion(),
+		related: related, at: now, explained: explained,
 	}
 	p.recheck(verdict.Recheck)
 	return &verdict, nil
 }
 
-// unhealthySince returns the time from which an object has been unhealthy, zero if it is healthy.
-func unhealthySince(last *judgement, verdict health.Verdict, now time.Time) time.Time {
+// unhealthySince returns when an object of this generation became unhealthy; zero if it is healthy. line is the object's line in the
+// present status: without a last judgement, the collector has just started, and only the line has the time.
+func unhealthySince(last *judgement, line *v1alpha1.ObjectStatus, verdict health.Verdict, generation int64, now time.Time) time.Time {
 	switch {
 	case !health.NeedsWarning(verdict):
 		return time.Time{}
-	case last != nil && !last.unhealthy.IsZero():
+	case last != nil && !last.unhealthy.IsZero() && last.generation == generation:
 		return last.unhealthy
+	case last == nil && isUnhealthy(line) && line.SinceTime.Time.Before(now):
+		return line.SinceTime.Time
 	}
 	return now
 }
 
-// unhealthyWait returns how long to wait before the next read of an object that has been unhealthy for this long.
-func unhealthyWait(lasted time.Duration) time.Duration {
-	return min(max(lasted, unhealthyFirst), unhealthyMost)
+func isUnhealthy(line *v1alpha1.ObjectStatus) bool {
+	return line != nil && (line.Health == v1alpha1.Progressing || line.Health == v1alpha1.Degraded)
 }
 
-// sooner returns the shorter of two waits. Zero counts as no wait.
+// unhealthyWait returns the time until the next read of an object. The argument lasted is how long the object has been
+// unhealthy. In its first minute a change that shows only in a pod or an event is read within 15 s.
+func unhealthyWait(lasted time.Duration) time.Duration {
+	return min(max(lasted/4, unhealthyFirst), unhealthyMost)
+}
+
+// explainedBefore returns what the collector knew about the explanation of an object before it judges the object again. After a change of the
+// generation it knows nothing. line is the object's line in the present status. Without a last judgement, the collector has just started, and
+// the line tells whether the object was unhealthy.
+func explainedBefore(last *judgement, line *v1alpha1.ObjectStatus, generation int64, now time.Time) explained {
+	switch {
+	case last != nil && !last.unhealthy.IsZero() && last.generation == generation:
+		return last.explained
+	case last == nil && isUnhealthy(line):
+		return explained{at: now.Add(-explainEvery)}
+	}
+	return explained{at: now}
+}
+
+// sooner returns the shorter of two waits. Zero means that there is no wait: if one argument is zero, sooner returns
+// the other.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -132,24 +197,73 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// judge reads the objects related to an object and applies the rules of its kind. It reads the newest warning only for
-// an unhealthy object. Programs on the member write the times in an object, and the collector may run elsewhere. So
-// judge uses the member's clock.
-func (h *healthReader) judge(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Verdict, error) {
-	now := h.client.Now()
+// judge reads the objects on which the health of obj depends, and applies the rules of its kind. It reads the newest warning event and
+// the explanation only for an unhealthy object. It compares times by the member's clock, because programs on the member write the times
+// in an object, and the collector's own clock may differ. It updates explained; now is as for explainedBefore.
+func (h *healthReader) judge(
+	ctx context.Context, p *pass, obj *unstructured.Unstructured, ref deliveryindex.Ref, key lineKey, explained *explained, now time.Time,
+) (health.Verdict, error) {
 	related, err := h.related.read(ctx, obj, ref)
 	if err != nil {
 		return health.Verdict{}, err
 	}
-	verdict := health.Judge(obj, related, now)
+	verdict := health.Judge(obj, related, h.client.Now())
 	if !health.NeedsWarning(verdict) {
+		explained.forget()
+		delete(p.memory.gathered, key)
 		return verdict, nil
 	}
-	if related.Warning, err = h.related.newestWarning(ctx, obj); err != nil {
+	if related.Warning, err = h.explain.Warning(ctx, obj.GetNamespace(), obj.GetUID()); err != nil {
 		return health.Verdict{}, err
 	}
-	if related.Warning == nil {
-		return verdict, nil
+	isBusy := false
+	if now.Sub(explained.at) >= explainEvery && p.explaining < explainAtMost {
+		isBusy = h.readExplanation(ctx, p, obj, &related, key, explained)
 	}
-	return health.Judge(obj, related, now), nil
+	related.Explanation, related.PodsRefused = explained.cause, explained.refused
+	verdict = health.Judge(obj, related, h.client.Now())
+	if isBusy && explained.cause == nil && !explained.refused { // with a cause, the next look is soon enough
+		verdict.Recheck = sooner(verdict.Recheck, explainEvery)
+	}
+	return verdict, nil
+}
+
+// maxWithEvidence is how many Deliveries of a member may have evidence, because the collector keeps it in memory.
+const maxWithEvidence = 256
+
+// mayGather reports whether the Delivery of a pass has evidence already or may have some.
+func (h *healthReader) mayGather(p *pass) bool {
+	return len(p.delivery.Status.Evidence) > 0 || h.related.looks.index.WithEvidence() < maxWithEvidence
+}
+
+// forget resets what is known when an object becomes healthy.
+func (x *explained) forget() { *x = explained{} }
+
+// readExplanation reads what explains the state of an unhealthy object, and gathers the evidence. This only explains a verdict: an error must
+// not hold the verdict back, and tells nothing about the pods, so the last cause and the last evidence stay. It returns true if too many
+// explanations are being read, so that the next judgement tries again.
+func (h *healthReader) readExplanation(
+	ctx context.Context, p *pass, obj *unstructured.Unstructured, related *health.Related, key lineKey, last *explained,
+) (isBusy bool) {
+	began := h.clock.Now()
+	found, err := h.explain.Explain(ctx, obj, related, explain.Known{
+		Line: p.before[key], Evidence: p.evidenceOf(key), WantsEvidence: p.hasRoom() && !began.Before(p.memory.noEvidenceUntil) && h.mayGather(p),
+	})
+	p.explaining += h.clock.Since(began)
+	if found.Evidence != nil {
+		p.memory.gathered[key] = *found.Evidence
+	}
+	switch {
+	case errors.Is(err, explain.ErrBusy):
+		return true
+	case err == nil:
+		*last = explained{at: began, cause: found.Cause}
+	case apierrors.IsForbidden(err):
+		*last = explained{at: began, refused: true}
+	default:
+		last.at = began
+		klog.FromContext(ctx).V(1).Info("The pods of an unhealthy object could not be read; the collector tries again",
+			"kind", obj.GetKind(), "namespace", obj.GetNamespace(), "name", obj.GetName(), "error", err.Error())
+	}
+	return false
 }

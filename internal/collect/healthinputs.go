@@ -6,14 +6,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/federate/health"
@@ -23,28 +19,27 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// The kinds of OLM that are related to a Subscription.
+// The kinds of OLM on which the health of a Subscription depends.
 var (
 	csvsGVR           = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"}
 	installPlansGVR   = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "installplans"}
 	operatorGroupsGVR = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1", Resource: "operatorgroups"}
 	olmResources      = []schema.GroupVersionResource{csvsGVR, installPlansGVR, operatorGroupsGVR}
-
-	eventsGVR = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 )
 
-// maxWarnings is the highest number of events that the collector reads to find an object's newest warning.
-const maxWarnings = 50
+// maxPlans is how many InstallPlans of a namespace the collector reads at most. OLM keeps about five.
+const maxPlans = 20
 
 // related watches and reads the other objects that the health of an object depends on. For a claim these are
-// StorageClasses, for a Subscription OLM's objects, and for all kinds warning events.
+// StorageClasses, and for a Subscription OLM's objects.
 type related struct {
 	client *memberclient.Client
 	facts  *facts
 	looks  *lookQueue
 
 	mu sync.Mutex
-	// olmChanges counts the changes of the CSVs, InstallPlans and OperatorGroups in each namespace with Subscriptions.
+	// olmChanges has, by namespace, the number of changes of CSVs, InstallPlans and OperatorGroups. It has only
+	// namespaces in which a Delivery lists a Subscription.
 	olmChanges map[string]int
 }
 
@@ -52,7 +47,7 @@ func newRelated(client *memberclient.Client, facts *facts, looks *lookQueue) *re
 	return &related{client: client, facts: facts, looks: looks, olmChanges: map[string]int{}}
 }
 
-// changes returns a number that changes with every change of a related object.
+// changes returns how often the objects on which the health of ref depends have changed.
 func (r *related) changes(ref deliveryindex.Ref) int {
 	switch ref.GroupResource {
 	case deliveryindex.Subscriptions:
@@ -65,8 +60,8 @@ func (r *related) changes(ref deliveryindex.Ref) int {
 	return 0
 }
 
-// watch watches one of OLM's kinds. It only counts changes: the collector reads the details together with the
-// Subscription.
+// watch watches one of OLM's kinds. It keeps no objects, only the number of changes: the collector reads the objects
+// together with the Subscription.
 func (r *related) watch(gvr schema.GroupVersionResource) *boundedwatch.Watch {
 	happened := func(o *metav1.PartialObjectMetadata) { r.olmChanged(o.Namespace) }
 	return watchNames(r.client, gvr, happened, happened, func([]*metav1.PartialObjectMetadata) {
@@ -76,7 +71,8 @@ func (r *related) watch(gvr schema.GroupVersionResource) *boundedwatch.Watch {
 	})
 }
 
-// olmChanged queues the Deliveries with Subscriptions in a namespace, to judge them again.
+// olmChanged queues the Deliveries that list a Subscription in a namespace, so that the collector judges the
+// Subscriptions again.
 func (r *related) olmChanged(namespace string) {
 	names := r.looks.index.SubscribingIn(namespace)
 	r.mu.Lock()
@@ -89,14 +85,14 @@ func (r *related) olmChanged(namespace string) {
 	r.looks.addAll(names)
 }
 
-// forget drops the counts, because there are no Subscriptions any more.
+// forget drops all numbers of changes, because no Delivery lists a Subscription.
 func (r *related) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.olmChanges)
 }
 
-// read reads the related objects that the rules of an object's kind need.
+// The method read returns the objects on which the health of obj depends by the rules of its kind.
 func (r *related) read(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Related, error) {
 	switch ref.GroupResource {
 	case objectcache.Claims:
@@ -115,6 +111,11 @@ func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unst
 		if a.InstallPlan, err = r.readNamed(ctx, installPlansGVR, sub.GetNamespace(), plan); err != nil {
 			return a, err
 		}
+		if health.LacksPlan(sub, a.InstallPlan) {
+			if a.InstallPlan, err = r.planInstead(ctx, sub); err != nil {
+				return a, err
+			}
+		}
 	}
 	if a.CSV, err = r.readNamed(ctx, csvsGVR, sub.GetNamespace(), health.NeededCSV(sub, a.InstallPlan)); err != nil {
 		return a, err
@@ -127,14 +128,26 @@ func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unst
 	defer cancel()
 	groups, err := r.client.Metadata.Resource(operatorGroupsGVR).Namespace(sub.GetNamespace()).List(ctx, metav1.ListOptions{Limit: 2})
 	if err != nil {
-		return a, refusedOr(operatorGroupsGVR.GroupResource(), fmt.Errorf("listing OperatorGroups: %w", err))
+		return a, refusedOr(operatorGroupsGVR.GroupResource(), fmt.Errorf("listing the OperatorGroups in the namespace of a Subscription: %w", err))
 	}
 	a.OperatorGroups = len(groups.Items)
 	return a, nil
 }
 
-// readNamed reads an object whose name stands in another object. It returns nil if the name is empty or there is no
-// such object.
+// planInstead reads the InstallPlan that can install the next CSV of a Subscription instead of the plan that its status names; nil
+// if there is none.
+func (r *related) planInstead(ctx context.Context, sub *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
+	defer cancel()
+	list, err := r.client.Dynamic.Resource(installPlansGVR).Namespace(sub.GetNamespace()).List(ctx, metav1.ListOptions{Limit: maxPlans})
+	if err != nil {
+		return nil, refusedOr(installPlansGVR.GroupResource(), fmt.Errorf("listing the InstallPlans in the namespace of a Subscription: %w", err))
+	}
+	return health.PlanInstead(sub, list.Items), nil
+}
+
+// readNamed reads an object whose name comes from another object. It returns nil if the name is "" or the object does
+// not exist.
 func (r *related) readNamed(
 	ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
 ) (*unstructured.Unstructured, error) {
@@ -148,7 +161,8 @@ func (r *related) readNamed(
 	return obj, refusedOr(gvr.GroupResource(), err)
 }
 
-// refusal is the error if the member does not let the collector read a related object.
+// refusal is the error of a read that the member forbids. The collector needs the object to judge the health of another
+// object.
 type refusal struct {
 	schema.GroupResource
 	cause error
@@ -160,58 +174,10 @@ func (r *refusal) Error() string { return r.cause.Error() }
 // Unwrap returns the API server's own error.
 func (r *refusal) Unwrap() error { return r.cause }
 
-// refusedOr adds the refused resource to an error, if the error is a refusal.
+// refusedOr turns a 403 into a refusal that names the resource. It returns every other error unchanged.
 func refusedOr(gr schema.GroupResource, err error) error {
 	if apierrors.IsForbidden(err) {
 		return &refusal{GroupResource: gr, cause: err}
 	}
 	return err
-}
-
-// newestWarning reads the newest warning event of an object. It returns nil if there is none. It also returns nil if
-// the collector may not read events, because events only explain the verdict.
-func (r *related) newestWarning(ctx context.Context, obj *unstructured.Unstructured) (*health.Warning, error) {
-	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
-	defer cancel()
-	namespace := obj.GetNamespace()
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault // events about cluster-scoped objects are there
-	}
-	list, err := r.client.Dynamic.Resource(eventsGVR).Namespace(namespace).List(ctx, metav1.ListOptions{
-		Limit: maxWarnings,
-		FieldSelector: fields.Set{
-			"involvedObject.uid": string(obj.GetUID()), "type": corev1.EventTypeWarning,
-		}.AsSelector().String(),
-	})
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("listing events: %w", err)
-	}
-	var newest *health.Warning
-	for i := range list.Items {
-		var e corev1.Event
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &e); err != nil {
-			continue
-		}
-		w := &health.Warning{Reason: e.Reason, Message: e.Message, At: eventTime(&e)}
-		if newest == nil || newest.At.Before(w.At) {
-			newest = w
-		}
-	}
-	return newest, nil
-}
-
-// eventTime returns when an event was last seen: the first of its times that is set.
-func eventTime(e *corev1.Event) time.Time {
-	switch {
-	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
-		return e.Series.LastObservedTime.Time
-	case !e.LastTimestamp.IsZero():
-		return e.LastTimestamp.Time
-	case !e.EventTime.IsZero():
-		return e.EventTime.Time
-	}
-	return e.CreationTimestamp.Time
 }

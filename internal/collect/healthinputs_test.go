@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/explain"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
@@ -35,7 +35,7 @@ func olmObject(kind, name string) *unstructured.Unstructured {
 	return object("operators.coreos.com/v1alpha1", kind, olmNamespace, name)
 }
 
-// subscription names the CSV and the InstallPlan that are not empty.
+// subscription is a Subscription whose status names the CSV and the InstallPlan, if they are not "".
 func subscription(csv, plan string) *unstructured.Unstructured {
 	sub := olmObject("Subscription", "op")
 	status := map[string]any{}
@@ -114,7 +114,7 @@ func TestReadingTheObjectsRelatedToASubscription(t *testing.T) {
 	}
 }
 
-// toward is a Subscription with a target, at an installed CSV.
+// toward is a Subscription with a target, an installed CSV and a current CSV.
 func toward(target, installed, current, plan string) *unstructured.Unstructured {
 	sub := subscription(current, plan)
 	sub.SetAnnotations(map[string]string{v1alpha1.AnnotationTargetCSV: target})
@@ -122,12 +122,20 @@ func toward(target, installed, current, plan string) *unstructured.Unstructured 
 	return sub
 }
 
+// pending sets the state of a Subscription that waits for its next CSV.
+func pending(sub *unstructured.Unstructured) *unstructured.Unstructured {
+	sub.Object["status"].(map[string]any)["state"] = "UpgradePending"
+	return sub
+}
+
 func TestReadingForASubscriptionWithATarget(t *testing.T) {
 	waits := olmObject("InstallPlan", "waits")
 	waits.Object["spec"] = map[string]any{"approval": "Manual", "approved": false}
+	newer := olmObject("InstallPlan", "newer")
+	newer.Object["spec"] = map[string]any{"approval": "Manual", "approved": false, "clusterServiceVersionNames": []any{"other", "two"}}
 	for name, tt := range map[string]struct {
 		subscription *unstructured.Unstructured
-		csv          string
+		csv, plan    string
 		asked        []string
 	}{
 		"the target alone once it is installed, whatever comes after it": {
@@ -142,9 +150,17 @@ func TestReadingForASubscriptionWithATarget(t *testing.T) {
 		"no CSV while the first plan waits": {
 			subscription: toward("two", "", "two", "waits"), asked: []string{"installplans waits"},
 		},
+		"the newer plan that has the next CSV, if the named plan was deleted": {
+			subscription: pending(toward("three", "one", "two", "gone")), csv: "one", plan: "newer",
+			asked: []string{"installplans gone", "installplans", "clusterserviceversions one"},
+		},
+		"no other plan while OLM has not recorded that the next CSV is pending": {
+			subscription: toward("three", "one", "two", "gone"), csv: "two", asked: []string{"installplans gone", "clusterserviceversions two"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), waits, olmObject("InstallPlan", "runs"),
+			objects := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+				map[schema.GroupVersionResource]string{installPlansGVR: "InstallPlanList"}, waits, newer, olmObject("InstallPlan", "runs"),
 				olmObject("ClusterServiceVersion", "one"), olmObject("ClusterServiceVersion", "two"))
 			about := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
 			r := newRelated(&memberclient.Client{Dynamic: objects, Metadata: about}, nil, nil)
@@ -158,16 +174,23 @@ func TestReadingForASubscriptionWithATarget(t *testing.T) {
 			}
 			var asked []string
 			for _, action := range objects.Actions() {
-				asked = append(asked, action.GetResource().Resource+" "+action.(clienttesting.GetAction).GetName())
+				words := action.GetResource().Resource
+				if get, is := action.(clienttesting.GetAction); is {
+					words += " " + get.GetName()
+				}
+				asked = append(asked, words)
 			}
 			if csv != tt.csv || !slices.Equal(asked, tt.asked) {
 				t.Errorf("the CSV is %q, and asked was %q", csv, asked)
+			}
+			if tt.plan != "" && (got.InstallPlan == nil || got.InstallPlan.GetName() != tt.plan) {
+				t.Errorf("the plan is %v", got.InstallPlan)
 			}
 		})
 	}
 }
 
-// The member sends no event when a debounce ends, so the collector has to come back by itself.
+// The member sends no event when the waiting time of a target ends, so the collector has to read again by itself.
 func TestTheCollectorLooksAgainWhenADebounceOfATargetEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		target string
@@ -189,14 +212,15 @@ func TestTheCollectorLooksAgainWhenADebounceOfATargetEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			client.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-				map[schema.GroupVersionResource]string{eventsGVR: "EventList"}, sub, csv)
-			reader := &healthReader{client: client, clock: clk, related: newRelated(client, nil, nil)}
+				map[schema.GroupVersionResource]string{{Version: "v1", Resource: "events"}: "EventList"}, sub, csv)
+			reader := &healthReader{client: client, clock: clk, related: newRelated(client, nil, nil), explain: explain.New(client)}
 
 			entry := &v1alpha1.InventoryEntry{Group: subscriptionRef.Group, Kind: "Subscription", Name: subscriptionRef.Name}
 			seen := objectcache.Sighting{GVR: subscriptionRef.WithVersion("v1alpha1"), Found: true}
 			remembered := newMemory()
+			remembered.noEvidenceUntil = began.Add(time.Hour)
 			for {
-				p := &pass{memory: remembered, complete: true}
+				p := &pass{memory: remembered, complete: true, delivery: &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Target: &v1alpha1.DeliveryTarget{}}}}
 				got, err := reader.verdict(t.Context(), p, entry, subscriptionRef, seen)
 				if err != nil {
 					t.Fatal(err)
@@ -208,7 +232,7 @@ func TestTheCollectorLooksAgainWhenADebounceOfATargetEnds(t *testing.T) {
 					return
 				}
 				if p.again == 0 || clk.Since(began) > time.Minute {
-					t.Fatalf("the collector does not come back for %q", got.Message)
+					t.Fatalf("the collector does not read again for %q", got.Message)
 				}
 				clk.Step(p.again)
 			}
@@ -262,23 +286,5 @@ func TestAChangeInOLMQueuesTheSubscriptionsOfTheNamespace(t *testing.T) {
 	other := deliveryindex.Ref{GroupResource: schema.GroupResource{Resource: "configmaps"}}
 	if r.changes(other) != 0 {
 		t.Error("a ConfigMap has related objects")
-	}
-}
-
-func TestWhenAnEventWasLastSeen(t *testing.T) {
-	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC) }
-	created := metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(1))}
-	for name, tt := range map[string]struct {
-		event corev1.Event
-		want  time.Time
-	}{
-		"of a series":              {event: corev1.Event{ObjectMeta: created, LastTimestamp: metav1.NewTime(at(3)), Series: &corev1.EventSeries{LastObservedTime: metav1.NewMicroTime(at(4))}}, want: at(4)},
-		"with a last time":         {event: corev1.Event{ObjectMeta: created, LastTimestamp: metav1.NewTime(at(3)), EventTime: metav1.NewMicroTime(at(2))}, want: at(3)},
-		"with a time of the event": {event: corev1.Event{ObjectMeta: created, EventTime: metav1.NewMicroTime(at(2))}, want: at(2)},
-		"with no other time":       {event: corev1.Event{ObjectMeta: created}, want: at(1)},
-	} {
-		if got := eventTime(&tt.event); !got.Equal(tt.want) {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
 	}
 }

@@ -25,20 +25,20 @@ import (
 
 const (
 	// renewEvery is the time between two heartbeats. After three minutes without a heartbeat, the host reports the
-	// collector as silent.
+	// collector with reason NoHeartbeat.
 	renewEvery = 60 * time.Second
 	// settle is how long the collector waits after a change of facts before it writes them, because often many facts
 	// change together.
 	settle = 2 * time.Second
 	// renewRetry is the wait after a failed renewal.
 	renewRetry = 10 * time.Second
-	// versionEvery is the number of heartbeats from one read of the member's version to the next. An upgrade of the
-	// member changes the version.
+	// versionEvery is after how many heartbeats the collector reads the member's Kubernetes version again, because an
+	// upgrade of the member changes it.
 	versionEvery = 10
 )
 
-// ErrOtherMember is the cause of Run's error if the Membership has another name than ClusterName.
-var ErrOtherMember = errors.New("the cluster is another member")
+// ErrOtherMember is the cause of Run's error when the Membership has another name than ClusterName.
+var ErrOtherMember = errors.New("this cluster joined under another name")
 
 var membershipsGVR = v1alpha1.GroupVersion.WithResource("memberships")
 
@@ -53,16 +53,21 @@ type heartbeat struct {
 	liveness liveness
 }
 
-// membership is the Membership as the member last returned it.
+// membership is what the collector remembers between two heartbeats.
 type membership struct {
-	read  bool
+	// read reports whether the next renewal may rely on facts and by. It is false until the collector has read the
+	// Membership, and after a failed renewal. The next renewal then reads the Membership first.
+	read bool
+	// facts has the fields of status.facts, as the member last returned the Membership.
 	facts map[string]any
-	by    string
+	// by is status.collectorVersion of the Membership that the member returned last; "" when that Membership has none.
+	by string
+	// beats is how many heartbeats this collector has written.
 	beats int
 }
 
-// run renews the Membership every minute, and writes changed facts sooner. It ends with ctx, or if the cluster is
-// another member.
+// run writes a heartbeat every minute, and changed facts sooner. It ends when ctx ends, or with an error if the
+// Membership has another name than ClusterName.
 func (h *heartbeat) run(ctx context.Context) error {
 	m := &membership{}
 	// The first renewal waits a moment, so that it can include the facts of the watches' first lists.
@@ -74,7 +79,8 @@ func (h *heartbeat) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-h.facts.changed:
-			// Only changed facts need an extra write, and only if the next heartbeat is not near.
+			// Only facts that differ from the Membership need an extra write, and only if the next heartbeat is not
+			// near.
 			if soon := h.clock.Now().Add(settle); m.read && soon.Before(due) && len(h.changedFacts(m)) > 0 {
 				due = soon
 				next.Reset(settle)
@@ -92,7 +98,7 @@ func (h *heartbeat) run(ctx context.Context) error {
 			m.read = false
 			pause = renewRetry
 			if ctx.Err() == nil {
-				klog.FromContext(ctx).V(1).Info("Renewing the Membership failed; trying again", "reason", err.Error())
+				klog.FromContext(ctx).V(1).Info("The collector could not write its heartbeat to the Membership; it tries again", "reason", err.Error())
 			}
 		}
 		due = h.clock.Now().Add(pause)
@@ -100,7 +106,7 @@ func (h *heartbeat) run(ctx context.Context) error {
 	}
 }
 
-// renew writes the heartbeat, and the changed facts with it.
+// renew writes one heartbeat, together with the facts that have changed.
 func (h *heartbeat) renew(ctx context.Context, m *membership) error {
 	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()
@@ -129,26 +135,26 @@ func (h *heartbeat) renew(ctx context.Context, m *membership) error {
 	}
 	patch, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
-		return fmt.Errorf("writing the Membership: %w", err)
+		return fmt.Errorf("encoding the heartbeat for the Membership: %w", err)
 	}
 	obj, err := h.client.Dynamic.Resource(membershipsGVR).Patch(ctx, v1alpha1.MembershipName, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	if err != nil {
-		return fmt.Errorf("renewing the Membership: %w", err)
+		return fmt.Errorf("writing the heartbeat to the Membership: %w", err)
 	}
 	m.take(obj)
 	m.beats++
 	return nil
 }
 
-// take stores the Membership as the member returned it.
+// take stores the facts and the collectorVersion of a Membership that the member returned.
 func (m *membership) take(obj *unstructured.Unstructured) {
 	m.read = true
 	m.facts, _, _ = unstructured.NestedMap(obj.Object, "status", "facts")
 	m.by, _, _ = unstructured.NestedString(obj.Object, "status", "collectorVersion")
 }
 
-// changedFacts returns the fields of the facts that differ from the Membership.
+// changedFacts returns the fields of the facts whose values differ from those in the Membership.
 func (h *heartbeat) changedFacts(m *membership) map[string]any {
 	told := h.facts.told()
 	for field, value := range told {

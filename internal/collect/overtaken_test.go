@@ -19,13 +19,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// unwatched is a Collector without watches, whose clock stands still: the test plays the watches, and has it look.
+// unwatched is a Collector without watches and with a fixed clock. The test passes the events of the watches to it, and
+// starts each pass.
 type unwatched struct {
 	*Collector
 	m        *member
 	clock    *clocktesting.FakeClock
 	requests counter
-	// before is called with every request before it is sent, after with every one that was answered.
+	// before is called with every request before it is sent. after is called with every request that was answered.
 	before, after func(*http.Request)
 }
 
@@ -56,7 +57,17 @@ func (m *member) unwatched() *unwatched {
 	return u
 }
 
-// watchBrings is a ConfigMap, as it is now, on its way through the watch.
+// passTime moves the clock to d after the latest write. The API server dates a write by the real clock, which has gone on
+// since the test took its time, perhaps into the next second. So a step of d alone may end too early.
+func (u *unwatched) passTime(d time.Duration) {
+	latest := u.clock.Now()
+	if now := time.Now(); now.After(latest) {
+		latest = now
+	}
+	u.clock.SetTime(latest.Add(d))
+}
+
+// watchBrings passes the present state of a ConfigMap to the Collector, as an event of the watch.
 func (u *unwatched) watchBrings(name string) {
 	u.m.t.Helper()
 	obj, err := u.m.client.Resource(configMapsGVR).Namespace(u.m.namespace).Get(u.m.t.Context(), name, metav1.GetOptions{})
@@ -71,17 +82,17 @@ func (u *unwatched) watchBrings(name string) {
 	u.deliveries.looks.Add(u.m.deliveryName())
 }
 
-// watchBringsDelivery is the Delivery, as it is now, on its way through the watch.
+// watchBringsDelivery passes the present state of the Delivery to the Collector, as an event of the watch.
 func (u *unwatched) watchBringsDelivery() {
 	u.m.t.Helper()
 	u.deliveries.learn(u.m.delivery())
 }
 
-// lookOnce has the Collector look once, as its workers do, and says what it asked and what it came to.
+// lookOnce makes the Collector's next pass, as its workers do. It returns the requests and the error of the pass.
 func (u *unwatched) lookOnce() ([]string, error) {
 	u.m.t.Helper()
 	if u.deliveries.looks.Len() == 0 {
-		u.m.t.Fatal("there is nothing that it is to look at now")
+		u.m.t.Fatal("the queue has no Delivery to judge now")
 	}
 	name, _ := u.deliveries.looks.Get()
 	defer u.deliveries.looks.Done(name)
@@ -94,10 +105,11 @@ func (u *unwatched) lookOnce() ([]string, error) {
 	return u.m.asked(&u.requests), err
 }
 
-// Deliveries and objects come through watches that are not ordered against each other.
+// Deliveries and objects come through different watches, so their events have no common order.
 func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 	tests := map[string]struct {
-		// happens is a push, of which the watches bring a part, and what comes while the Collector looks.
+		// happens makes a push. The watches report only a part of it before the pass; happens also sets which events arrive
+		// during the pass.
 		happens func(*member, *unwatched)
 		asks    []string
 		err     error
@@ -113,7 +125,7 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 			happens: func(m *member, u *unwatched) {
 				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
 				u.watchBrings("settings")
-				u.clock.Step(unfinishedAfter)
+				u.passTime(unfinishedAfter)
 				m.deliver("sha256:2", entry)
 			},
 			asks: []string{"GET settings", "PATCH Delivery/status", "GET Delivery"},
@@ -121,7 +133,7 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 		},
 		"the object is known for a while, the record comes while that is read": {
 			happens: func(m *member, u *unwatched) {
-				u.clock.Step(unfinishedAfter)
+				u.passTime(unfinishedAfter)
 				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
 				u.watchBrings("settings")
 				u.after = func(r *http.Request) {
@@ -142,7 +154,7 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 		"the record is known, the object is not, and was pushed a while ago": {
 			happens: func(m *member, u *unwatched) {
 				m.deliver("sha256:2", m.push(configMapsGVR, m.configMap("settings", "black")))
-				u.clock.Step(unfinishedAfter)
+				u.passTime(unfinishedAfter)
 				u.watchBringsDelivery()
 			},
 			asks: []string{"GET settings"},
@@ -160,12 +172,12 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMember(t)
 			u := m.unwatched()
-			u.observer.now = u.clock.Now // the API server's clock does not jump
+			u.observer.now = u.clock.Now // use the test's clock as the member's clock; the API server runs by the real clock
 			m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 			u.watchBrings("settings")
 			u.watchBringsDelivery()
 			if asked, err := u.lookOnce(); len(asked) > 0 || err != nil {
-				t.Fatalf("all is well, and it asks %q: %v", asked, err)
+				t.Fatalf("nothing has drifted, and the collector sent %q: %v", asked, err)
 			}
 
 			test.happens(m, u)
@@ -173,21 +185,21 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 			if diff := cmp.Diff(test.asks, asked); diff != "" || !errors.Is(err, test.err) {
 				t.Errorf("%v: %s", err, diff)
 			}
-			if u.deliveries.looks.Len() > 0 { // it knows better now
+			if u.deliveries.looks.Len() > 0 { // a newer event has queued the Delivery again
 				if asked, err := u.lookOnce(); len(asked) > 0 || err != nil {
-					t.Errorf("it knows all, and asks %q: %v", asked, err)
+					t.Errorf("all events have arrived, and the collector sent %q: %v", asked, err)
 				}
 			} else if test.err != nil {
-				t.Error("it was overtaken, and does not look again")
+				t.Error("the Delivery changed during the pass, and is not queued again")
 			}
 			if lines := m.delivery().Status.Objects; len(lines) > 0 {
-				t.Errorf("it says %s", lineText(&lines[0]))
+				t.Errorf("the status has the line %s", lineText(&lines[0]))
 			}
 		})
 	}
 }
 
-// Else a member that refuses every patch would have the manager, where its collector runs, work without a pause.
+// A member may refuse every patch. The collector must pause between its tries, because it may run inside the manager.
 func TestRepeatedWriteConflictsAreSpacedOut(t *testing.T) {
 	m := newMember(t)
 	u := m.unwatched()
@@ -213,11 +225,11 @@ func TestRepeatedWriteConflictsAreSpacedOut(t *testing.T) {
 		}
 	}
 	if u.deliveries.looks.Len() > 0 {
-		t.Error("it looks a third time at once")
+		t.Error("the Delivery is judged a third time at once")
 	}
 
 	u.before = func(*http.Request) {}
-	u.clock.Step(publishEvery) // and the watch has brought nothing, nor will it
+	u.clock.Step(publishEvery) // the watch brings no event
 	u.deliveries.looks.Add(m.deliveryName())
 	for range 2 {
 		if asked, err := u.lookOnce(); err != nil && !errors.Is(err, errOvertaken) {

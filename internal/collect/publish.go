@@ -7,15 +7,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/evidence"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
@@ -24,8 +28,13 @@ import (
 // fieldManager is the field manager of collectors for the status of Deliveries and of the Membership.
 const fieldManager = "fairlead-collector"
 
-// publishEvery is the shortest time between two writes of a Delivery's status.
-const publishEvery = time.Second
+const (
+	// publishEvery is the shortest time between two writes of a Delivery's status.
+	publishEvery = time.Second
+	// wordsEvery is the shortest time between a write and one that changes only messages and evidence. The message about a container
+	// that crashes changes with each restart.
+	wordsEvery = 10 * time.Second
+)
 
 // publisher writes the status of Deliveries.
 type publisher struct {
@@ -34,48 +43,99 @@ type publisher struct {
 	deliveries *deliveries
 }
 
-// publish writes the result of a pass, unless the status has it already. It writes nothing for a Delivery that has
-// changed since the pass began. The patch names the resourceVersion that was known before the pass read any object. So
-// a reported drift is true for the record of that version.
+// publish writes the result of a pass, unless the Delivery's status is the same already. It writes nothing for a
+// Delivery that has changed since the pass began. The patch names the resourceVersion that the Delivery had before the
+// pass read any object. So the API server accepts the status only if the Delivery still has the entries with which the
+// pass compared the objects.
 func (w *publisher) publish(ctx context.Context, p *pass) error {
 	status := p.status()
+	status.Evidence = p.boundedEvidence(w.clock.Now())
 	if equality.Semantic.DeepEqual(status, p.delivery.Status) {
+		clear(p.memory.gathered)
+		return nil
+	}
+	if left := wordsEvery - w.clock.Since(p.memory.published); left > 0 && sameButMessages(&status, &p.delivery.Status) {
+		p.recheck(left)
 		return nil
 	}
 	if !w.deliveries.looks.index.IsCurrent(p.delivery) {
 		return nil // a newer Delivery has arrived, and the next pass judges it
 	}
-	patch, err := statusPatch(p.delivery, status)
-	if err != nil {
-		return fmt.Errorf("writing the status of Delivery %s: %w", p.delivery.Name, err)
+	written, err := w.write(ctx, p.delivery, status)
+	if len(status.Evidence) > 0 && ctx.Err() == nil && refusesContent(err) {
+		// The evidence must not hold back the verdicts.
+		refused := err
+		if status.Evidence = nil; equality.Semantic.DeepEqual(status, p.delivery.Status) {
+			w.omitEvidence(ctx, p, refused)
+			return nil
+		}
+		if written, err = w.write(ctx, p.delivery, status); err == nil {
+			w.omitEvidence(ctx, p, refused)
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
-	defer cancel()
-	obj, err := w.client.Dynamic.Resource(deliveriesGVR).Namespace(v1alpha1.SystemNamespace).Patch(
-		ctx, p.delivery.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // the watch event of its deletion has not arrived yet
+		return nil // the watch event of the Delivery's deletion has not arrived yet
 	case apierrors.IsConflict(err):
 		return w.overtaken(ctx, p.delivery.Name, p.memory)
 	case err != nil:
 		return fmt.Errorf("writing the status of Delivery %s: %w", p.delivery.Name, err)
 	}
 	p.memory.published = w.clock.Now()
-	written, err := toDelivery(obj)
-	if err != nil {
-		return err
+	clear(p.memory.gathered)
+	switch {
+	case len(status.Evidence) == 0:
+	case equality.Semantic.DeepEqual(status.Evidence, written.Status.Evidence):
+		p.memory.omitsEvidence = false
+	default: // the API server drops fields that the CRD does not have
+		w.omitEvidence(ctx, p, errNotStored)
 	}
 	w.deliveries.learn(written)
 	return nil
 }
 
-// errOvertaken queues the Delivery again, because it changed during the pass.
+// write writes a status, and returns the Delivery as the API server stored it.
+func (w *publisher) write(ctx context.Context, d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) (*v1alpha1.Delivery, error) {
+	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
+	defer cancel()
+	patch, err := statusPatch(d, status)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := w.client.Dynamic.Resource(deliveriesGVR).Namespace(v1alpha1.SystemNamespace).Patch(
+		ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
+	if err != nil {
+		return nil, err
+	}
+	return toDelivery(obj)
+}
+
+// sameButMessages reports whether two statuses differ in messages and evidence alone. The message of a pending InstallPlan counts as more: the manager
+// finds the plan by it.
+func sameButMessages(a, b *v1alpha1.DeliveryStatus) bool {
+	if len(a.Objects) != len(b.Objects) {
+		return false
+	}
+	silent := func(s *v1alpha1.DeliveryStatus) v1alpha1.DeliveryStatus {
+		out := *s
+		out.Evidence = nil
+		out.Objects = slices.Clone(s.Objects)
+		for i := range out.Objects {
+			if out.Objects[i].Reason != v1alpha1.ReasonInstallPlanPending {
+				out.Objects[i].Message = ""
+			}
+		}
+		return out
+	}
+	return equality.Semantic.DeepEqual(silent(a), silent(b))
+}
+
+// errOvertaken is the error of a pass during which the Delivery changed. It makes the queue try the Delivery again.
 var errOvertaken = errors.New("the Delivery changed during the pass")
 
-// overtaken reads a Delivery that has changed since the pass began, so that the next pass judges the new state. It does
-// so at most once in publishEvery. Otherwise the next try waits for the watch, or for the backoff of the queue. So the
-// collector pauses between requests to a member that refuses every patch.
+// overtaken reads a Delivery that has changed since the pass began, so that the next pass judges the new state. It
+// reads at most once in publishEvery, so that a member that refuses every patch does not get one request after the
+// other. Between two reads, the next pass waits for the watch, or for the backoff of the queue.
 func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) error {
 	if w.clock.Since(memory.reread) < publishEvery {
 		return errOvertaken
@@ -96,10 +156,10 @@ func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) 
 	return errOvertaken
 }
 
-// status builds the status from the lines. It is empty if all objects are healthy and of kinds without progress.
+// status makes the new status from the lines, without the evidence. It is empty if no object has progress and there are no lines.
 func (p *pass) status() v1alpha1.DeliveryStatus {
 	before := &p.delivery.Status
-	status := v1alpha1.DeliveryStatus{Objects: p.lines}
+	status := v1alpha1.DeliveryStatus{Objects: p.lines, Subscriptions: p.subscriptions}
 	if !p.progress && len(p.lines) == 0 {
 		return status
 	}
@@ -113,14 +173,15 @@ func (p *pass) status() v1alpha1.DeliveryStatus {
 	return status
 }
 
-// statusPatch is the patch to a status. It applies only to the version of the Delivery that was judged.
+// statusPatch is the merge patch that writes a status. The API server refuses the patch if the Delivery on the member
+// no longer has the resourceVersion and the uid of the Delivery that the pass judged.
 func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, error) {
 	patch := map[string]any{
 		"metadata": map[string]any{"resourceVersion": d.ResourceVersion, "uid": d.UID},
 		"status":   nil,
 	}
 	if status.ObservedRendering != "" || status.Version != "" || len(status.Objects) > 0 {
-		fields := map[string]any{"observedRendering": nil, "version": nil, "objects": nil}
+		fields := map[string]any{"observedRendering": nil, "version": nil, "objects": nil, "subscriptions": nil, "evidence": nil}
 		if status.ObservedRendering != "" {
 			fields["observedRendering"] = status.ObservedRendering
 		}
@@ -130,12 +191,19 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 		if len(status.Objects) > 0 {
 			fields["objects"] = status.Objects
 		}
+		if len(status.Subscriptions) > 0 {
+			fields["subscriptions"] = status.Subscriptions
+		}
+		if len(status.Evidence) > 0 {
+			fields["evidence"] = status.Evidence
+		}
 		patch["status"] = fields
 	}
 	return json.Marshal(patch)
 }
 
-// listsVersioned reports whether the inventory holds an object that carries a version.
+// listsVersioned reports whether the inventory lists an object of a kind whose verdict has a version, such as a
+// Subscription.
 func (p *pass) listsVersioned() bool {
 	for i := range p.delivery.Spec.Inventory {
 		if health.HasVersion(deliveryindex.KindOf(&p.delivery.Spec.Inventory[i])) {
@@ -143,4 +211,39 @@ func (p *pass) listsVersioned() bool {
 		}
 	}
 	return false
+}
+
+// evidenceAgain is how long the collector writes no evidence into a Delivery after the member did not store it as it was written. The
+// CRD on a member that was joined by an earlier version has no field for it, until hostctl joins the member again.
+const evidenceAgain = 10 * time.Minute
+
+// errNotStored is why a status has no evidence that the API server has accepted.
+var errNotStored = errors.New("the Delivery that the API server returned has other evidence than the collector wrote")
+
+// refusesContent reports whether a member refused a status because of what it contains. A schema answers 422, a webhook or a proxy 403, 406 or
+// 413, and etcd's limit of size is an error 500. After other errors, such as a broken connection, the member may still accept the same status:
+// writing it without the evidence would lose evidence that cannot be gathered again.
+func refusesContent(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err) ||
+		apierrors.IsNotAcceptable(err) || err != nil && strings.Contains(err.Error(), "request is too large")
+}
+
+// omitEvidence makes the next passes write no evidence into the Delivery for a while. Without that, the status would differ from the
+// evidence at each pass, and the collector would write again and again.
+func (w *publisher) omitEvidence(ctx context.Context, p *pass, why error) {
+	p.memory.noEvidenceUntil = w.clock.Now().Add(evidenceAgain)
+	clear(p.memory.gathered)
+	if !p.memory.omitsEvidence {
+		p.memory.omitsEvidence = true
+		klog.FromContext(ctx).Info("The member does not store evidence about unhealthy objects, so their states are written without it; if it was joined by an earlier version, "+
+			"run `hostctl join` for it again", "delivery", p.delivery.Name, "reason", why.Error())
+	}
+}
+
+// boundedEvidence returns the evidence of the new status; nil while the member does not store it.
+func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
+	if now.Before(p.memory.noEvidenceUntil) {
+		return nil
+	}
+	return evidence.Bound(p.evidence)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// queue holds names: of Deliveries to judge, or of API groups whose discovery to read.
+// queue has names: either the names of Deliveries to judge, or the names of API groups whose discovery the collector
+// has to read.
 type queue = workqueue.TypedRateLimitingInterface[string]
 
 func newQueue(c clock.WithTicker, retry time.Duration) queue {
@@ -24,8 +25,8 @@ func newQueue(c clock.WithTicker, retry time.Duration) queue {
 		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c})
 }
 
-// drain works on a queue until it is shut, with as many concurrent workers as limit allows. It queues failed names
-// again, with a backoff.
+// drain calls the function do for each name of the queue until the queue is shut down. limit sets how many calls run at
+// the same time. If a call fails, drain queues the name again, with a backoff.
 func drain(ctx context.Context, q queue, limit *inflight.Limit, do func(context.Context, string) error) {
 	inflight.Serve(ctx, q, limit, func(item string) {
 		err := do(ctx, item)
@@ -34,13 +35,14 @@ func drain(ctx context.Context, q queue, limit *inflight.Limit, do func(context.
 			q.Forget(item)
 		case ctx.Err() != nil:
 		default:
-			klog.FromContext(ctx).V(1).Info("A pass over a Delivery or an API group failed; the collector tries again", "item", item, "reason", err.Error())
+			klog.FromContext(ctx).V(1).Info("Judging a Delivery or reading an API group failed; the collector tries again", "item", item, "reason", err.Error())
 			q.AddRateLimited(item)
 		}
 	})
 }
 
-// lookQueue holds the names of the Deliveries to judge. An event on the member queues the Deliveries that it concerns.
+// lookQueue has the names of the Deliveries to judge. An event on the member queues the Deliveries that the event
+// concerns.
 type lookQueue struct {
 	queue
 	index *index

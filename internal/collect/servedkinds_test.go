@@ -52,7 +52,7 @@ func TestAChangedCRDQueuesItsGroupIfAKindIsMissing(t *testing.T) {
 	w.Put(metadataOf("others.example.com")[0])
 	check("a CRD of another group")
 	if !f.hasCRDOf("waits.example.com") || f.hasCRDOf("no.example.com") {
-		t.Error("the CRDs are not noted")
+		t.Error("the facts do not have the CRDs")
 	}
 	w.Drop(metadataOf("greetings.waits.example.com")[0])
 	check("the CRD is gone", "waits.example.com")
@@ -62,7 +62,7 @@ func TestAChangedCRDQueuesItsGroupIfAKindIsMissing(t *testing.T) {
 	w.Replace(metadataOf("others.example.com"), "2")
 	check("a list of CRDs", "waits.example.com")
 
-	// A watched resource that is not served any more has its group asked too.
+	// If the member no longer serves a watched resource, the collector reads the discovery of its group too.
 	looks.index.Forget("d")
 	for _, r := range cache.Keep([]schema.GroupResource{{Group: "gone.example.com", Resource: "things"}}) {
 		r.MarkNotServed()
@@ -73,6 +73,6 @@ func TestAChangedCRDQueuesItsGroupIfAKindIsMissing(t *testing.T) {
 	k.watchAPIServices().Replace(nil, "3")
 	check("a list of APIServices", "gone.example.com")
 	if !isSignaled(f.changed) {
-		t.Error("the Membership is not told")
+		t.Error("the heartbeat got no signal to write the facts")
 	}
 }

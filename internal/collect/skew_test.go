@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// shifted is a clock that is wrong by so much.
+// shifted is the real clock, shifted by a fixed time.
 type shifted struct {
 	clock.RealClock
 	by time.Duration
@@ -23,8 +23,8 @@ func (s shifted) Now() time.Time { return s.RealClock.Now().Add(s.by) }
 // Since implements clock.PassiveClock.
 func (s shifted) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
-// The times in an object are the member's. A collector that compared them with its own wrong clock would call an object settled at
-// once, or let it settle for an hour too long.
+// The times in an object are by the member's clock. If a collector with a wrong clock compared them with its own clock,
+// it would call an object healthy at once, or an hour too late.
 func TestACollectorWithAWrongClockJudgesByTheMembersClock(t *testing.T) {
 	for name, by := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestACollectorWithAWrongClockJudgesByTheMembersClock(t *testing.T) {
 			m.deliver("sha256:1", m.push(gvr, hello))
 			m.waitForStatus(10*time.Second, "Greeting hello Progressing/Settling")
 			if off := time.Until(c.observer.health.client.Now()); off.Abs() > 3*time.Second {
-				t.Errorf("what it judges by is %s off", off)
+				t.Errorf("the time by which the collector judges is off by %s", off)
 			}
 			m.patch("controller", gvr, "hello", `{"status":{"conditions":[{"type":"Ready","status":"True"}],"observedGeneration":2}}`)
 			m.waitForStatus(10 * time.Second)
@@ -44,7 +44,7 @@ func TestACollectorWithAWrongClockJudgesByTheMembersClock(t *testing.T) {
 	}
 }
 
-// serveGreetings has the API server serve a kind of the test's own.
+// serveGreetings makes the API server serve a new kind for this test.
 func (m *member) serveGreetings() schema.GroupVersionResource {
 	m.t.Helper()
 	gvr := schema.GroupVersionResource{Group: m.namespace + ".example.com", Version: "v1", Resource: "greetings"}

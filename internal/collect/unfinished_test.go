@@ -18,12 +18,12 @@ func TestAPushHasTimeUntilItsRecord(t *testing.T) {
 		applied time.Time
 		want    time.Duration
 	}{
-		"an apply just now":                {now, unfinishedAfter},
-		"an apply a while ago":             {now.Add(-20 * time.Second), 10 * time.Second},
-		"an apply as long ago as is given": {now.Add(-unfinishedAfter), 0},
-		"an apply of yesterday":            {now.Add(-24 * time.Hour), 0},
-		"an apply a little in the future":  {now.Add(unfinishedAfter), unfinishedAfter},
-		"an apply far in the future":       {now.Add(time.Hour), 0},
+		"an apply just now":                          {now, unfinishedAfter},
+		"an apply a while ago":                       {now.Add(-20 * time.Second), 10 * time.Second},
+		"an apply exactly as long ago as is allowed": {now.Add(-unfinishedAfter), 0},
+		"an apply of yesterday":                      {now.Add(-24 * time.Hour), 0},
+		"an apply a little in the future":            {now.Add(unfinishedAfter), unfinishedAfter},
+		"an apply far in the future":                 {now.Add(time.Hour), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := pushTimeLeft(test.applied.Unix(), now); got != test.want {
@@ -39,11 +39,11 @@ func TestAnObjectIsUnrecordedWhereOurManagerWroteAnotherRendering(t *testing.T) 
 		change func(*objectcache.Sighting)
 		want   bool
 	}{
-		"another rendering of our manager":                {change: func(*objectcache.Sighting) {}, want: true},
-		"the recorded rendering":                          {change: func(s *objectcache.Sighting) { s.Record.Rendering = "1" }},
-		"another rendering of another client":             {change: func(s *objectcache.Sighting) { s.Record.Applied = 0 }},
-		"another rendering of another object of the name": {change: func(s *objectcache.Sighting) { s.Record.UID = "b" }},
-		"another rendering of an object that goes":        {change: func(s *objectcache.Sighting) { s.Record.Deleting = true }},
+		"another rendering of our manager":                     {change: func(*objectcache.Sighting) {}, want: true},
+		"the recorded rendering":                               {change: func(s *objectcache.Sighting) { s.Record.Rendering = "1" }},
+		"another rendering of another client":                  {change: func(s *objectcache.Sighting) { s.Record.Applied = 0 }},
+		"another rendering of another object of the name":      {change: func(s *objectcache.Sighting) { s.Record.UID = "b" }},
+		"another rendering of an object that is being deleted": {change: func(s *objectcache.Sighting) { s.Record.Deleting = true }},
 		"no object": {change: func(s *objectcache.Sighting) { *s = objectcache.Sighting{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,13 +56,15 @@ func TestAnObjectIsUnrecordedWhereOurManagerWroteAnotherRendering(t *testing.T) 
 	}
 }
 
-// The manager has applied an object and has not recorded that. The collector gives it time, and then reports it.
+// The manager has applied an object and has not recorded the apply. The collector waits for the record until
+// unfinishedAfter, and then reports the object.
 func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 	const unfinished = `ConfigMap settings Progressing/Unfinished Changed by "fairlead" []`
 	for name, test := range map[string]struct {
-		// happens follows the push, and the watch brings it.
+		// happens is what other clients do after the push; the watch brings the result.
 		happens func(*member)
-		// before is what the collector asks and says while the push has time, after what it asks and says then.
+		// askedBefore are the requests of the collector while the manager still has time to write the record. askedAfter are
+		// its requests when that time is over. saysBefore and saysAfter are the status lines at these times.
 		askedBefore, askedAfter []string
 		saysBefore, saysAfter   string
 	}{
@@ -89,7 +91,7 @@ func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMember(t)
 			u := m.unwatched()
-			u.observer.now = u.clock.Now // the API server's clock does not jump
+			u.observer.now = u.clock.Now // use the test's clock as the member's clock; the API server runs by the real clock
 			m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 			u.watchBrings("settings")
 			u.watchBringsDelivery()
@@ -121,7 +123,7 @@ func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 			if test.saysAfter == "" {
 				return
 			}
-			u.clock.Step(unfinishedAfter)
+			u.passTime(unfinishedAfter)
 			waitFor(t, 5*time.Second, func() string {
 				if u.deliveries.looks.Len() == 0 {
 					return "the Delivery does not come up again"
@@ -140,7 +142,7 @@ func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 			u.clock.Step(publishEvery)
 			look()
 			if got := says(); got != "" {
-				t.Errorf("applied again, and it says %s", got)
+				t.Errorf("after another apply, the status has the line %s", got)
 			}
 		})
 	}

@@ -11,20 +11,29 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// These are the limits that the schema of a Delivery has. A hostile member may not enforce the schema, and must not fill the
-// host's memory. So the host cuts longer texts and lists. A text that was cut matches nothing any more.
+// These are the limits in the schema of a Delivery, in elements or bytes. A hostile member could leave out the schema
+// and send Deliveries that fill the host's memory, so the host cuts longer texts and lists. A name that was cut equals
+// no name of a wrapper on the host.
 const (
-	maxObjects     = 256
-	maxName        = 253
-	maxMessage     = 1024
+	// maxObjects is the number of objects in a status, and of Secrets in a summary.
+	maxObjects = 256
+	// maxVersions is the number of Subscriptions in a status.
+	maxVersions = 64
+	// maxName is the length of a name, uid, kind, digest or reason, in bytes.
+	maxName = 253
+	// maxMessage is the length of a message, in bytes.
+	maxMessage = 1024
+	// maxDriftFields is the number of drifted fields of one object.
 	maxDriftFields = 16
-	maxField       = 256
+	// maxField is the length of the path of one drifted field, in bytes.
+	maxField = 256
 )
 
-// maxWeight is about how many bytes of memory the summaries of one member may take. 100,000 healthy Deliveries take that much.
+// maxWeight bounds how many bytes of memory, by estimate, the summaries of one member may take. 100,000 Deliveries
+// without trouble fit.
 const maxWeight = 64 << 20
 
-// weight is about how many bytes of memory the summary takes.
+// weight estimates how many bytes of memory the summary takes.
 func (s *Summary) weight() int {
 	if s == nil {
 		return 0
@@ -40,8 +49,8 @@ func (s *Summary) weight() int {
 	return weight
 }
 
-// cut returns the text, or its first bytes when it is longer than the limit. It copies them, so that the rest of the text can be
-// freed.
+// cut returns the first limit bytes of a text; the whole text if it is not longer. It copies the bytes of a cut text,
+// so that the memory of the whole text can be freed.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -59,6 +68,10 @@ func cutIdentity(w v1alpha1.WrapperIdentity) v1alpha1.WrapperIdentity {
 // cutStatus returns a copy of the status with each text and each list cut to its limit.
 func cutStatus(is *v1alpha1.DeliveryStatus) *v1alpha1.DeliveryStatus {
 	kept := &v1alpha1.DeliveryStatus{ObservedRendering: cut(is.ObservedRendering, maxName), Version: cut(is.Version, maxName)}
+	for _, s := range is.Subscriptions[:min(len(is.Subscriptions), maxVersions)] {
+		kept.Subscriptions = append(kept.Subscriptions, v1alpha1.ObservedSubscription{
+			Name: cut(s.Name, maxName), TargetCSV: cut(s.TargetCSV, maxName), InstalledCSV: cut(s.InstalledCSV, maxName), OfferedCSV: cut(s.OfferedCSV, maxName)})
+	}
 	for _, o := range is.Objects[:min(len(is.Objects), maxObjects)] {
 		o.Group, o.Kind, o.Name = cut(o.Group, maxName), cut(o.Kind, maxName), cut(o.Name, maxName)
 		o.Health = v1alpha1.Health(cut(string(o.Health), maxName))

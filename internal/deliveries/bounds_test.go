@@ -14,13 +14,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// wordy is the Delivery of a member that does not enforce the schema: each text in it has this length.
+// wordy returns a Delivery as a member without the schema may send it. Each of its texts has this length, in bytes.
 func wordy(name string, length int) *v1alpha1.Delivery {
 	text := strings.Repeat("x", length)
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Seal: text, Target: &v1alpha1.DeliveryTarget{Revision: text, Rendering: text},
 		Wrapper: v1alpha1.WrapperIdentity{Kind: "Federated", Namespace: text, Name: name + text, UID: types.UID(text)}}}
 	d.Name, d.UID = name, types.UID(text)
 	for range 1000 {
+		d.Status.Subscriptions = append(d.Status.Subscriptions, v1alpha1.ObservedSubscription{Name: text, TargetCSV: text, InstalledCSV: text, OfferedCSV: text})
 		d.Spec.Inventory = append(d.Spec.Inventory, v1alpha1.InventoryEntry{Kind: "Secret", Name: text, State: v1alpha1.EntryApplied})
 		d.Status.Objects = append(d.Status.Objects, v1alpha1.ObjectStatus{Kind: text, Name: text, Reason: text, Message: text,
 			Drift: &v1alpha1.Drift{Manager: text, Fields: strings.Split(strings.Repeat(text+",", 20), ",")}})
@@ -30,7 +31,7 @@ func wordy(name string, length int) *v1alpha1.Delivery {
 
 func TestOfADeliveryNoMoreIsKeptThanItsSchemaAllows(t *testing.T) {
 	small, large := newDecoded(wordy("a", 2000)).summary.weight(), newDecoded(wordy("a", 20_000)).summary.weight()
-	// 256 objects with 1 KiB of message and 16 fields of a quarter.
+	// By the schema, a status has at most 256 objects, each with 1 KiB of message and 16 fields of 256 bytes.
 	if small != large || large > maxObjects*(8<<10) {
 		t.Errorf("%d of texts of 2000 bytes, %d of 20,000", small, large)
 	}
@@ -45,8 +46,8 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 		if !b.hasRoomFor(e.Name, e.summary) {
 			break
 		}
-		b.put(e.Name, e.summary)
-		b.put(e.Name, e.summary) // the same one weighs once
+		b.put(e)
+		b.put(e) // storing the same Delivery again adds no weight
 	}
 	if n < 10 || b.weight > maxWeight {
 		t.Fatalf("%d Deliveries of %d MiB", n, b.weight>>20)
@@ -58,13 +59,13 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	b.noteUnreadable(errTooMuch.Error())
 	b.noteUnreadable(errTooMuch.Error())
 	if got := b.record(web).Unreadable; !strings.Contains(got, "64 MiB") {
-		t.Errorf("the record does not tell why: %q", got)
+		t.Errorf("the record does not give the reason: %q", got)
 	}
 	b.Replace()
 	if diff := cmp.Diff([]string{"east unreadable", "east readable again"}, slices.DeleteFunc(b.calls, func(s string) bool { return !strings.Contains(s, "readable") })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if b.weight != 0 || b.record(web).Unreadable != "" {
-		t.Errorf("%d is kept of nothing, %q", b.weight, b.record(web).Unreadable)
+		t.Errorf("without Deliveries the weight is %d, unreadable because %q", b.weight, b.record(web).Unreadable)
 	}
 }

@@ -19,42 +19,46 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// decoded is a Delivery as a list or a watch event brings it: its name and its summary. The reflector needs a runtime.Object.
+// decoded is one Delivery from a list or a watch event, reduced to its name, its summary and its evidence. It implements
+// runtime.Object because client-go's reflector handles only such objects.
 type decoded struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 	summary *Summary
+	// evidence is what the collector saw about objects that are not healthy. The index passes it on and does not keep it.
+	evidence Evidence
 }
 
 func newDecoded(d *v1alpha1.Delivery) *decoded {
-	return &decoded{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, summary: Summarise(d)}
+	return &decoded{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, summary: Summarise(d),
+		evidence: Evidence{Objects: boundEvidence(d.Status.Evidence)}}
 }
 
-// DeepCopyObject implements runtime.Object. The copy shares the summary, because a summary never changes.
+// DeepCopyObject implements runtime.Object. The copy has the same summary and evidence, because both never change.
 func (e *decoded) DeepCopyObject() runtime.Object {
-	return &decoded{TypeMeta: e.TypeMeta, ObjectMeta: *e.ObjectMeta.DeepCopy(), summary: e.summary}
+	return &decoded{TypeMeta: e.TypeMeta, ObjectMeta: *e.ObjectMeta.DeepCopy(), summary: e.summary, evidence: e.evidence}
 }
 
-// decoder decodes the events of a member's watch of Deliveries.
-//
-// Each write of the host comes back as an event, so decoding has to be cheap. The decoder of client-go needs twice the time
-// and memory (see BenchmarkAnEventOfAWatch). It also decodes the managedFields, which are half of an event.
+// decoder decodes the events of a member's watch of Deliveries. The watch brings every write of the host back as an
+// event, so decoding has to be cheap. Client-go's decoder takes twice the time and memory (BenchmarkAnEventOfAWatch),
+// among other reasons because it decodes managedFields, which are half of an event.
 type decoder struct {
 	index  *Index
 	body   io.Closer
 	events *json.Decoder
 }
 
-// newWatch decodes the events in body, which is the answer to a watch request. The watch ends when body does.
+// newWatch returns a watch of the events in body, which is the answer to a watch request. The watch ends with the body.
 func newWatch(x *Index, body io.ReadCloser) apiwatch.Interface {
-	// After a broken connection or bytes that are no event, the reflector lists again.
+	// If the connection breaks, or body has bytes that are no event, the watch ends with an error, and the reflector lists
+	// again.
 	return apiwatch.NewStreamWatcher(&decoder{index: x, body: body, events: json.NewDecoder(body)},
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding"))
 }
 
 var _ apiwatch.Decoder = &decoder{}
 
-// onWire has the fields of a Delivery that the host reads.
+// onWire has the fields of a Delivery's JSON that the host reads.
 type onWire struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -76,7 +80,7 @@ func (w *onWire) delivery() *v1alpha1.Delivery {
 	}
 }
 
-// pageOnWire has the fields of a page of Deliveries that the host reads.
+// pageOnWire has the fields of the JSON of one page of a list that the host reads.
 type pageOnWire struct {
 	Kind     string          `json:"kind"`
 	Metadata metav1.ListMeta `json:"metadata"`
@@ -93,7 +97,7 @@ func (w *pageOnWire) read(result rest.Result) error {
 		return err
 	}
 	if w.Kind != "DeliveryList" {
-		return fmt.Errorf("the answer is a %s and not a DeliveryList. Does spec.endpoint lead to a Kubernetes API server?", cut(w.Kind, maxName))
+		return fmt.Errorf("the answer to the list of Deliveries is a %s and not a DeliveryList. Does spec.endpoint lead to a Kubernetes API server?", cut(w.Kind, maxName))
 	}
 	return nil
 }
@@ -111,19 +115,19 @@ func (d *decoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 	case apiwatch.Error:
 		status := &metav1.Status{}
 		if err := json.Unmarshal(raw.Object, status); err != nil {
-			return "", nil, fmt.Errorf("reading the end of a watch: %w", err)
+			return "", nil, fmt.Errorf("reading the error event of the watch of Deliveries: %w", err)
 		}
 		return raw.Type, status, nil
 	case apiwatch.Added, apiwatch.Modified, apiwatch.Deleted, apiwatch.Bookmark:
 	default:
-		return "", nil, fmt.Errorf("reading an event of a watch: the event type %q is unknown", cut(string(raw.Type), maxName))
+		return "", nil, fmt.Errorf("reading an event of the watch of Deliveries: the event type %q is unknown", cut(string(raw.Type), maxName))
 	}
 	is := onWire{}
 	if err := json.Unmarshal(raw.Object, &is); err != nil {
-		return "", nil, fmt.Errorf("reading an event of a watch: %w", err)
+		return "", nil, fmt.Errorf("reading an event of the watch of Deliveries: %w", err)
 	}
 	if is.Kind != "Delivery" {
-		return "", nil, fmt.Errorf("reading an event of a watch: its object is a %s and not a Delivery", cut(is.Kind, maxName))
+		return "", nil, fmt.Errorf("reading an event of the watch of Deliveries: its object is a %s and not a Delivery", cut(is.Kind, maxName))
 	}
 	e := newDecoded(is.delivery())
 	if raw.Type != apiwatch.Deleted && !d.index.hasRoomFor(e.Name, e.summary) {
@@ -134,4 +138,4 @@ func (d *decoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 }
 
 // Close implements watch.Decoder.
-func (d *decoder) Close() { _ = d.body.Close() } // no error of closing matters: nothing reads the body any more
+func (d *decoder) Close() { _ = d.body.Close() } // an error does not matter, because the body is not read any more

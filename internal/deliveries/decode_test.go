@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// told has one line for each event that a watch makes of an answer.
+// told returns one line for each event that the decoder reads from the answer to a watch.
 func told(b *bench, answer string) (lines []string) {
 	w := newWatch(b.Index, io.NopCloser(strings.NewReader(answer)))
 	defer w.Stop()
@@ -31,7 +31,7 @@ func told(b *bench, answer string) (lines []string) {
 	return lines
 }
 
-// unread is the event of a watch that cannot decode an answer.
+// unread returns the line that told has for an event that the decoder cannot read.
 func unread(why string) string {
 	return fmt.Sprintf("ERROR 500 an error on the server (%q) has prevented the request from succeeding", "unable to decode an event from the watch stream: "+why)
 }
@@ -50,7 +50,7 @@ func TestWhichEventsOfAWatchAreDecoded(t *testing.T) {
 		answer string
 		want   []string
 	}{
-		"all that may happen": {
+		"all types of events": {
 			raw("ADDED", one("1")) + raw("MODIFIED", one("2")) + raw("DELETED", one("3")) +
 				raw("BOOKMARK", `{"kind":"Delivery","metadata":{"resourceVersion":"4"}}`),
 			[]string{"ADDED fed.shop.web@1 of web, sha256:1", "MODIFIED fed.shop.web@2 of web, sha256:1", "DELETED fed.shop.web@3 of web, sha256:1", "BOOKMARK @4 of , "},
@@ -61,13 +61,13 @@ func TestWhichEventsOfAWatchAreDecoded(t *testing.T) {
 		},
 		"another kind": {
 			raw("ADDED", `{"kind":"Pod","metadata":{"name":"p"}}`),
-			[]string{unread("reading an event of a watch: its object is a Pod and not a Delivery")},
+			[]string{unread("reading an event of the watch of Deliveries: its object is a Pod and not a Delivery")},
 		},
 		"another event": {
 			raw("PERHAPS", one("1")),
-			[]string{unread(`reading an event of a watch: the event type "PERHAPS" is unknown`)},
+			[]string{unread(`reading an event of the watch of Deliveries: the event type "PERHAPS" is unknown`)},
 		},
-		"what is no JSON": {
+		"text that is not JSON": {
 			raw("ADDED", one("1")) + "<html>",
 			[]string{"ADDED fed.shop.web@1 of web, sha256:1", unread("invalid character '<' looking for beginning of value")},
 		},
@@ -109,13 +109,13 @@ func FuzzWatch(f *testing.F) {
 			case ok && e.Type == apiwatch.Deleted:
 				b.remove(is.Name)
 			case ok && e.Type != apiwatch.Bookmark:
-				b.put(is.Name, is.summary)
+				b.put(is)
 			}
 		}
 	})
 }
 
-// BenchmarkAnEventOfAWatch decodes one event. Each write of the host to a member comes back as an event.
+// BenchmarkAnEventOfAWatch decodes one event of a watch: every write of the host comes back as such an event.
 func BenchmarkAnEventOfAWatch(b *testing.B) {
 	d := &v1alpha1.Delivery{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"}}
 	d.Name, d.UID, d.ResourceVersion = "fed.shop.web", "00000000-0000-0000-0000-000000000001", "4711"

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// inventoryOf lists ConfigMaps with these renderings, all of them applied.
+// inventoryOf returns an inventory of ConfigMaps with these renderings, all of them Applied.
 func inventoryOf(renderings ...string) []v1alpha1.InventoryEntry {
 	var all []v1alpha1.InventoryEntry
 	for i, r := range renderings {
@@ -41,7 +41,7 @@ func TestAFingerprintShowsWhichEntriesARenderingChanges(t *testing.T) {
 		"another order":  {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { slices.Reverse(all); return all }, unknown: true},
 		"another name":   {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Name = "x"; return all }, unknown: true},
 		"another plural": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Resource = "x"; return all }, unknown: true},
-		"a text that moved over": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+		"a letter that moved from one name to the next": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
 			all[1].Kind, all[1].Name = "ConfigMapc", "1"
 			return all
 		}, unknown: true},
@@ -54,7 +54,7 @@ func TestAFingerprintShowsWhichEntriesARenderingChanges(t *testing.T) {
 		})
 	}
 	if _, ok := Fingerprint("").Differing(nil); ok {
-		t.Error("what is not remembered is known")
+		t.Error("an empty fingerprint matches an inventory")
 	}
 }
 
@@ -71,7 +71,7 @@ func TestAnInventoryThatHasToBeReadHasNoFingerprint(t *testing.T) {
 			return all
 		},
 		"one has no uid": func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].UID = ""; return all },
-		"one is on its way out": func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+		"one is being removed": func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
 			all[1].State = v1alpha1.EntryRemoving
 			return all
 		},

@@ -13,51 +13,66 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Change is an event about one Delivery of a member.
+// Change is one change of a member's Deliveries, as a listener gets it.
 type Change struct {
 	// Name is the name of the Delivery.
 	Name string
-	// Was is the last known state, nil for a new Delivery. Is is the present state, nil for a deleted one. They are equal when a
-	// list repeats a known Delivery.
-	Was, Is *Summary
-	// IsNews reports whether the present state differs from the last one.
+	// Was is the summary before the change; nil for a new Delivery.
+	Was *Summary
+	// Is is the present summary; nil for a deleted Delivery. It equals Was if a list has the Delivery as the index knows
+	// it.
+	Is *Summary
+	// IsNews is true if Was and Is differ. A change of the evidence alone is no news.
 	IsNews bool
+	// Evidence is the evidence in the Delivery.
+	Evidence Evidence
 }
 
-// Listener receives changes to the Deliveries of members. The goroutine that follows a member makes the calls, one at a time,
-// after the index has the new state. A call must not block.
+// Evidence is what the collector saw on the member about the objects of a Delivery that are not healthy. Its texts are clean, and
+// fit the schema of a MemberReport.
+type Evidence struct {
+	Objects []v1alpha1.ObjectEvidence
+	// Omitted is true if the Delivery may have evidence that the host did not keep, because the list had too much.
+	Omitted bool
+}
+
+// Listener gets the changes of the members' Deliveries. For one member, the calls come one at a time, after the index
+// has the new state. A call must not block, because the next event of the member waits for its end.
 type Listener interface {
-	// Changed reports each event of the watch, and each Delivery of a list.
+	// Changed reports one event of the watch, or one Delivery of a list.
 	Changed(x *Index, change Change)
-	// Listed reports that the index has a complete list, with the generations of the Deliveries by name.
+	// Listed reports a complete list, as the generation of each Delivery by name. Changed was called for each of them.
 	Listed(x *Index, generations map[string]int64)
-	// Readable reports that the host can read the member's Deliveries: for the first time, or again.
+	// Readable reports that the host can read the member's Deliveries. first is true after the first complete list; it is
+	// false if Unreadable was called before.
 	Readable(x *Index, first bool)
-	// Unreadable reports that the host cannot read the member's Deliveries, for a new reason.
+	// Unreadable reports that the host cannot read the member's Deliveries. It is called again when the reason changes.
 	Unreadable(x *Index)
 }
 
-// Index holds what one member has on record, and follows it. It lives as long as the connection that it was opened with.
+// Index has the summaries of one member's Deliveries and keeps them current. Each connection to the member has an Index
+// of its own.
 type Index struct {
 	conn *member.Conn
-	// notify makes a call to each listener. It may not be called with mu held.
+	// notify makes a call to each listener. Its caller must not hold mu.
 	notify   func(func(Listener))
 	liveness liveness
 	orphans  orphanNames
-	// reconnect makes Follow list and watch again.
+	// reconnect gets a signal when Follow has to list and watch again.
 	reconnect chan struct{}
 
 	mu sync.Mutex
-	// listed is true after the first complete list. Before that, a missing summary means nothing.
+	// listed is true after the first complete list. Before that, a Delivery without a summary here may still exist.
 	listed    bool
 	summaries map[string]*Summary
-	// recalled are the names of the summaries that passes have used up.
+	// recalled has the names of the Deliveries for whose present summary Recall was called already.
 	recalled sets.Set[string]
-	// recorded has the generation that the last pass of a pair left, by name, if the pass recorded all that it did.
+	// recorded has, for each Delivery whose last pass recorded in it all that the pass did, the generation after that
+	// pass.
 	recorded map[string]int64
-	// weight is the weight of all summaries.
+	// weight is the weight of all summaries, in bytes.
 	weight int
-	// unreadable is why the host cannot read the Deliveries, "" when it can.
+	// unreadable is why the host cannot read the Deliveries; "" when it can.
 	unreadable string
 }
 
@@ -73,10 +88,11 @@ func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listen
 	}
 }
 
-// Member is the member's name.
+// Member returns the member's name.
 func (x *Index) Member() string { return x.conn.Name() }
 
-// Get returns the summary of a wrapper's Delivery. It is nil if the member has no such Delivery, or the index does not know it.
+// Get returns the summary of a wrapper's Delivery; nil if the member has no such Delivery, or the index has not read it
+// yet.
 func (x *Index) Get(key Key) *Summary { return x.get(key.Delivery()) }
 
 func (x *Index) get(name string) *Summary {
@@ -85,12 +101,16 @@ func (x *Index) get(name string) *Summary {
 	return x.summaries[name]
 }
 
-// Recall is the summary of a wrapper's Delivery, for a pass that writes the Delivery without reading it. It is nil when the pass
-// has to read: there is no live watch, or the host has written the Delivery and the watch has not brought it yet.
+// Recall returns the summary of a wrapper's Delivery to a pass, so that the pass can write the Delivery without reading
+// it. It returns nil if the pass has to read the Delivery first, in these cases:
 //
-// Every pass uses a summary up, also a pass that gets nil. A pass names the uid and the generation of the summary in its write,
-// and a member that was restored from a backup can come to the same generation again with another inventory. That takes
-// a write of the host, and so a pass.
+//   - The Deliveries are not listed yet, or the host cannot read them.
+//   - The host has written the Delivery, and the watch has not brought that write yet.
+//   - Recall was called before for this summary.
+//
+// Why Recall returns a summary only once: the write of the pass tests only the uid and the generation of the Delivery.
+// A member that was restored from a backup can reach the same generation again, with another inventory, by the write of
+// another pass. A second pass with the same summary could then overwrite an inventory that it does not know.
 func (x *Index) Recall(key Key) *Summary {
 	name := key.Delivery()
 	isCurrent := x.liveness.isCurrent(name)
@@ -107,15 +127,17 @@ func (x *Index) Recall(key Key) *Summary {
 	return is
 }
 
-// Recorded notes that a pass recorded all that it did, and left the Delivery at this generation.
+// Recorded notes that a pass recorded in the Delivery all that it did. generation is that of the Delivery after the
+// pass.
 func (x *Index) Recorded(key Key, generation int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.recorded[key.Delivery()] = generation
 }
 
-// TakeRecorded reports whether the last pass of a pair recorded all that it did, and left the Delivery as this summary has it. It
-// is false before the first pass through this connection. Every pass uses this up, so that it stays false after a pass that failed.
+// TakeRecorded reports whether the last pass recorded in the Delivery all that it did, and the summary still has the
+// generation of that record. It also forgets that record, so the next call returns false unless Recorded was called
+// again. So the answer is false after a pass that failed, and before the first pass of a connection.
 func (x *Index) TakeRecorded(key Key, is *Summary) bool {
 	name := key.Delivery()
 	x.mu.Lock()
@@ -125,13 +147,15 @@ func (x *Index) TakeRecorded(key Key, is *Summary) bool {
 	return ok && is != nil && is.Generation == generation
 }
 
-// Record is what a member has on record of one wrapper.
+// Record is what the index of one member has about one wrapper.
 type Record struct {
 	// Listed is true after the first complete list of the member's Deliveries.
 	Listed bool
-	// Unreadable is why the host cannot read the Deliveries, when the reason lies in the Deliveries. Otherwise it is "".
+	// Unreadable is why the host cannot read the Deliveries, for example because they are too large; "" if there is no
+	// such reason. An outage of the member is none.
 	Unreadable string
-	// Summary is the summary of the wrapper's Delivery. It is nil if the member has no such Delivery, or the index does not know it.
+	// Summary is the summary of the wrapper's Delivery; nil if the member has no such Delivery, or the index has not read
+	// it yet.
 	Summary *Summary
 }
 
@@ -142,14 +166,14 @@ func (x *Index) record(key Key) Record {
 	return Record{Listed: x.listed, Unreadable: x.unreadable, Summary: x.summaries[name]}
 }
 
-// IsListed reports whether the index has had a complete list of the member's Deliveries.
+// IsListed reports whether the index has read a complete list of the member's Deliveries.
 func (x *Index) IsListed() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.listed
 }
 
-// names are the names of all Deliveries.
+// names returns the names of all Deliveries.
 func (x *Index) names() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -160,16 +184,15 @@ func (x *Index) names() []string {
 	return names
 }
 
-// Put sets the present state of a Delivery. Tests call Put, Remove and Replace in place of a watch.
+// Put stores the present state of a Delivery. Only tests call Put, Remove and Replace: they take the place of a watch.
 func (x *Index) Put(d *v1alpha1.Delivery) {
-	e := newDecoded(d)
-	x.put(e.Name, e.summary)
+	x.put(newDecoded(d))
 }
 
 // Remove removes a Delivery.
 func (x *Index) Remove(name string) { x.remove(name) }
 
-// Replace sets all Deliveries.
+// Replace stores a complete list of Deliveries.
 func (x *Index) Replace(all ...*v1alpha1.Delivery) {
 	listed := make([]*decoded, 0, len(all))
 	for _, d := range all {
@@ -178,8 +201,9 @@ func (x *Index) Replace(all ...*v1alpha1.Delivery) {
 	x.replace(listed)
 }
 
-// put sets the present state of a Delivery.
-func (x *Index) put(name string, is *Summary) {
+// put stores the present summary of a Delivery, and passes its evidence to the listeners.
+func (x *Index) put(e *decoded) {
+	name, is := e.Name, e.summary
 	x.mu.Lock()
 	was := x.summaries[name]
 	x.summaries[name] = is
@@ -190,7 +214,8 @@ func (x *Index) put(name string, is *Summary) {
 	x.weight += is.weight() - was.weight()
 	x.mu.Unlock()
 	x.liveness.brought(name, is)
-	change := Change{Name: name, Was: was, Is: is, IsNews: !reflect.DeepEqual(was, is)} // compared once for all listeners
+	change := Change{Name: name, Was: was, Is: is, Evidence: e.evidence}
+	change.IsNews = !reflect.DeepEqual(was, is) // compared here once, so that the listeners need not
 	x.notify(func(l Listener) { l.Changed(x, change) })
 }
 
@@ -209,12 +234,12 @@ func (x *Index) remove(name string) {
 	}
 }
 
-// replace takes a complete list: a Delivery that the list does not have is gone.
+// replace stores a complete list, and removes every Delivery that is not in it.
 func (x *Index) replace(listed []*decoded) {
 	generations := make(map[string]int64, len(listed))
 	for _, e := range listed {
 		generations[e.Name] = e.summary.Generation
-		x.put(e.Name, e.summary)
+		x.put(e)
 	}
 	for _, name := range x.names() {
 		if _, there := generations[name]; !there {
@@ -232,14 +257,14 @@ func (x *Index) replace(listed []*decoded) {
 	}
 }
 
-// hasRoomFor reports whether the index may keep this Delivery within maxWeight.
+// hasRoomFor reports whether the summaries stay within maxWeight if the index stores this one.
 func (x *Index) hasRoomFor(name string, is *Summary) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.weight-x.summaries[name].weight()+is.weight() <= maxWeight
 }
 
-// noteUnreadable notes why the host cannot read the Deliveries.
+// noteUnreadable records why the host cannot read the Deliveries, and calls the listeners if the reason is new.
 func (x *Index) noteUnreadable(why string) {
 	x.mu.Lock()
 	news := x.unreadable != why

@@ -19,27 +19,33 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// errTooMuch is the error of a member whose Deliveries need more memory than the host has for one member.
-var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for the Deliveries of one member", maxWeight>>20)
+// errTooMuch means that the summaries of a member's Deliveries need more memory than the host has for one member.
+var errTooMuch = fmt.Errorf("the Deliveries of the member need more than %d MiB of memory on the host, which is the limit for one member", maxWeight>>20)
 
-// lister lists and watches the Deliveries of a member. It makes a summary of each Delivery of a page, and drops the Delivery. Only one reflector may use it.
+// lister lists and watches the Deliveries of a member, and keeps only their summaries. Only one reflector may use it,
+// because it remembers the state of the present list.
 type lister struct {
 	index *Index
 	conn  *member.Conn
-	// pages and weight count the pages of the present list and the weight of their summaries.
-	pages, weight int
+	// pages is how many pages of the present list were requested so far.
+	pages int
+	// weight is the weight of the summaries in these pages, in bytes.
+	weight int
+	// evidence is the weight of the evidence in these pages, in bytes.
+	evidence int
 }
 
-// pageTimeout is how long a member may take to answer with one page.
+// pageTimeout bounds how long a member may take to answer with one page.
 const pageTimeout = time.Minute
 
 var _ cache.ListerWatcherWithContext = &lister{}
 
-// ListWithContext implements cache.ListerWatcherWithContext. It lists one page.
+// ListWithContext implements cache.ListerWatcherWithContext. It lists one page; the reflector calls it for each page.
 func (d *lister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if options.Continue == "" {
-		d.pages, d.weight = 0, 0
-		// With resourceVersion "0" the API server would answer from its cache, with all Deliveries in one page.
+		d.pages, d.weight, d.evidence = 0, 0, 0
+		// The reflector asks for resourceVersion "0". The API server would then answer from its cache, and send all
+		// Deliveries at once instead of a page.
 		options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	}
 	list, err := d.page(ctx, options)
@@ -60,8 +66,8 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	whole, page := &pageOnWire{}, &metainternal.List{}
 	req := d.request(&options)
 	if options.Limit == 0 {
-		// The reflector asks for all Deliveries in one answer when the continue token has expired. The limit tells package
-		// boundedread that the answer is a list, which may be large.
+		// The continue token has expired, so the reflector asks for all Deliveries at once. Package boundedread recognises by
+		// this parameter that the answer is a list, and allows a larger answer.
 		req.Param("limit", "0")
 	}
 	err := whole.read(req.Do(ctx))
@@ -72,15 +78,26 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 		return nil, err
 	}
 	page.ListMeta = whole.Metadata
-	for i := range whole.Items { // the reflector holds all pages until it has the last one
+	for i := range whole.Items { // the reflector keeps all pages until it has the last one, so the pages must have only summaries
 		e := newDecoded(whole.Items[i].delivery())
 		if d.weight += e.summary.weight(); d.weight > maxWeight {
 			d.index.liveness.setListing(false)
 			return nil, errTooMuch
 		}
+		d.boundEvidence(e)
 		page.Items = append(page.Items, e)
 	}
 	return page, nil
+}
+
+// boundEvidence takes the evidence away from a listed Delivery if the list has too much of it.
+func (d *lister) boundEvidence(e *decoded) {
+	weight := boundedread.EvidenceWeight(e.evidence.Objects)
+	if d.evidence+weight > maxListedEvidence {
+		e.evidence = Evidence{Omitted: true}
+		return
+	}
+	d.evidence += weight
 }
 
 // WatchWithContext implements cache.ListerWatcherWithContext.
@@ -107,12 +124,12 @@ func (d *lister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
 	return d.WatchWithContext(context.Background(), options)
 }
 
-// IsWatchListSemanticsUnSupported keeps the reflector to paged lists. A streamed list would hold all Deliveries in memory before
-// the first of them is summarised.
+// IsWatchListSemanticsUnSupported makes the reflector use paged lists. A list that is streamed as watch events would be
+// in memory as a whole before hasRoomFor could refuse it.
 func (d *lister) IsWatchListSemanticsUnSupported() bool { return true }
 
-// noteUnreadable notes why the Deliveries cannot be read, when the reason lies in the Deliveries. The probe reports errors of
-// the network.
+// noteUnreadable records why the Deliveries cannot be read, if the reason is the Deliveries themselves. Other errors
+// are left out: the probe reports an outage of the member.
 func (d *lister) noteUnreadable(err error) {
 	tooLarge := (*boundedread.TooLargeError)(nil)
 	if errors.Is(err, errTooMuch) || errors.Is(err, member.ErrEndlessList) || errors.As(err, &tooLarge) {

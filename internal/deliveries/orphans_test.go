@@ -12,12 +12,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// orphanage is a bench with Orphans. It has what is desired of its member, and counts the notifications.
+// orphanage is a bench with a finder of orphans. The test sets the desired states; told counts the calls of notify.
 type orphanage struct {
 	*bench
 	*Orphans
 	t       *testing.T
-	desired map[Key]bool // whether the wrapper is to be removed from the member
+	desired map[Key]bool // true if the wrapper is to leave the member
 	told    int
 }
 
@@ -27,7 +27,7 @@ func newOrphanage(t *testing.T) *orphanage {
 	return o
 }
 
-// newUnlisted is an orphanage before the first list.
+// newUnlisted makes an orphanage whose index has not listed the member's Deliveries yet.
 func newUnlisted(t *testing.T) *orphanage {
 	o := &orphanage{bench: newBench(t), t: t, desired: make(map[Key]bool)}
 	o.Orphans = NewOrphans(o.bench.store, func(key Key, _ string) (bool, bool) {
@@ -37,12 +37,12 @@ func newUnlisted(t *testing.T) *orphanage {
 	return o
 }
 
-// holds has the watch bring the Delivery of a wrapper.
+// holds puts the Delivery of a wrapper into the index, as the watch does.
 func (o *orphanage) holds(name string, uid types.UID) {
 	o.Put(delivery(identity(name, uid), 1))
 }
 
-// lists has the watch begin with a list of one Delivery.
+// lists stores a complete list with one Delivery.
 func (o *orphanage) lists(name string, uid types.UID) {
 	o.Replace(delivery(identity(name, uid), 1))
 }
@@ -99,26 +99,26 @@ func TestWhatIsAnOrphan(t *testing.T) {
 			o.AddWrapper(web, "w")
 			o.RemoveWrapper(web, "w")
 		}, want: []string{"fed.shop.web"}},
-		"one whose wrapper is made anew, and nothing decided yet": {play: func(o *orphanage) { o.AddWrapper(web, "anew") }},
-		"one whose wrapper is made anew, and placed elsewhere": {play: func(o *orphanage) {
+		"one whose wrapper was created again, before its placement is decided": {play: func(o *orphanage) { o.AddWrapper(web, "anew") }},
+		"one whose wrapper was created again, and is placed elsewhere": {play: func(o *orphanage) {
 			o.AddWrapper(web, "anew")
 			o.MarkDecided(web, "anew")
 		}, want: []string{"fed.shop.web"}},
-		"one whose wrapper is made anew, and placed there": {play: func(o *orphanage) {
+		"one whose wrapper was created again, and is placed there": {play: func(o *orphanage) {
 			o.AddWrapper(web, "anew")
 			o.desired[web] = false
 			o.MarkDecided(web, "anew")
 		}},
-		"one whose wrapper is made anew, and decided before it is enrolled": {play: func(o *orphanage) {
+		"one whose wrapper was created again, and was decided before it was added": {play: func(o *orphanage) {
 			o.MarkDecided(web, "anew")
 			o.AddWrapper(web, "anew")
 		}, want: []string{"fed.shop.web"}},
-		"one whose wrapper is made anew, and the old one's end is told last": {play: func(o *orphanage) {
+		"one whose wrapper was created again, and the old one was removed last": {play: func(o *orphanage) {
 			o.AddWrapper(web, "w")
 			o.AddWrapper(web, "anew")
 			o.RemoveWrapper(web, "w")
 		}},
-		"one that is written over for a wrapper that is there": {play: func(o *orphanage) {
+		"one that is overwritten for an existing wrapper": {play: func(o *orphanage) {
 			o.AddWrapper(web, "anew")
 			o.desired[web] = false
 			o.MarkDecided(web, "anew")
@@ -157,7 +157,7 @@ func TestWhatIsAnOrphan(t *testing.T) {
 	}
 }
 
-// A user may write a Delivery by hand, under a name that no manager reads.
+// A person may write a Delivery by hand, under a name under which no pass looks for it.
 func TestADeliveryUnderAnotherNameThanItsWrappersIsAnOrphan(t *testing.T) {
 	o := newOrphanage(t)
 	o.AddWrapper(web, "w")
@@ -179,11 +179,11 @@ func TestEachOfThousandsOfOrphansIsReportedOnce(t *testing.T) {
 	o.WrappersListed()
 	o.told = 0
 	for i := range many {
-		o.holds(fmt.Sprintf("web-%04d", i), "w") // nothing new
+		o.holds(fmt.Sprintf("web-%04d", i), "w") // the watch brings the same Delivery again
 		o.MarkDecided(key(fmt.Sprintf("web-%04d", i)), "w")
 	}
 	if o.told != 0 {
-		t.Errorf("told %d times of nothing", o.told)
+		t.Errorf("notified %d times although no orphan changed", o.told)
 	}
 	for i := range many {
 		o.RemoveWrapper(key(fmt.Sprintf("web-%04d", i)), "w")

@@ -13,7 +13,7 @@ func TestASealIsOverAllThatItIsFor(t *testing.T) {
 	id, target := webIdentity, v1alpha1.DeliveryTarget{Revision: "r", Rendering: "d"}
 	seal := seals.Sign(&id, &target)
 	if !seals.Verify(seal, &id, &target) {
-		t.Fatalf("%s is not known", seal)
+		t.Fatalf("the host does not recognise its own seal %s", seal)
 	}
 	for name, change := range map[string]func(*Seals, *v1alpha1.WrapperIdentity, *v1alpha1.DeliveryTarget){
 		"the key":            func(s *Seals, _ *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { s.key = []byte("l") },
@@ -26,7 +26,7 @@ func TestASealIsOverAllThatItIsFor(t *testing.T) {
 		"its generation":     func(_ *Seals, w *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { w.Generation++ },
 		"the revision":       func(_ *Seals, _ *v1alpha1.WrapperIdentity, t *v1alpha1.DeliveryTarget) { t.Revision = "x" },
 		"the rendering":      func(_ *Seals, _ *v1alpha1.WrapperIdentity, t *v1alpha1.DeliveryTarget) { t.Rendering = "x" },
-		"where a piece begins": func(_ *Seals, _ *v1alpha1.WrapperIdentity, t *v1alpha1.DeliveryTarget) {
+		"a letter that moved from one field to the next": func(_ *Seals, _ *v1alpha1.WrapperIdentity, t *v1alpha1.DeliveryTarget) {
 			t.Revision, t.Rendering = "rd", ""
 		},
 	} {
@@ -34,7 +34,7 @@ func TestASealIsOverAllThatItIsFor(t *testing.T) {
 			s, w, g := seals, id, target
 			change(&s, &w, &g)
 			if s.Verify(seal, &w, &g) {
-				t.Error("it makes no difference")
+				t.Error("the seal is still valid")
 			}
 		})
 	}

@@ -10,26 +10,32 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// Summary is the part of a Delivery that the host keeps in memory: digests, and a few lines about objects that are not well. It
-// leaves out the inventory. After a restart the host needs no more to know that a member needs no push. A summary never changes.
+// Summary is the part of a Delivery that the host keeps in memory: digests, a fingerprint of the inventory, and the
+// status of objects that are not healthy. From it a restarted manager decides whether the member needs a push. A
+// Summary never changes.
 type Summary struct {
-	// UID and Generation are the Delivery's own.
-	UID        types.UID
+	// UID is the uid of the Delivery itself, not of its wrapper.
+	UID types.UID
+	// Generation is the metadata.generation of the Delivery itself, not of its wrapper.
 	Generation int64
-	// Wrapper identifies the wrapper that the Delivery was written for.
+	// Wrapper identifies the wrapper for which the Delivery was written.
 	Wrapper v1alpha1.WrapperIdentity
-	// Revision and Rendering are those of the target. Both are empty while the objects are being removed from the member.
-	Revision, Rendering string
-	// Complete means that every inventory entry is Applied: the member holds the target and nothing else.
+	// Revision is the revision of the Delivery's target; "" while the wrapper is leaving the member.
+	Revision string
+	// Rendering is the digest of the Delivery's target; "" while the wrapper is leaving the member.
+	Rendering string
+	// Complete is true if every entry of the inventory is Applied: the member has all objects of the target and no others.
 	Complete bool
-	// Judged means that the inventory has an object whose health only the collector can tell, because it makes progress after it
-	// was applied.
+	// Judged is true if the inventory has an object that makes progress after its apply, for example a Deployment. Only
+	// the collector can tell whether such an object is healthy.
 	Judged bool
-	// Inventory is the fingerprint of the inventory, "" for one that the host reads before it writes.
+	// Inventory is the fingerprint of the inventory; "" if the host has to read the Delivery before it writes the
+	// Delivery.
 	Inventory Fingerprint
-	// Secrets are the names of the Secrets in the inventory. No collector may read them or report their drift.
+	// Secrets are the names of the Secrets in the inventory, except those that are being removed. The manager itself
+	// checks them for drift, because collectors must not read Secrets.
 	Secrets []string
-	// Status is the status that the collector wrote, nil when it wrote none.
+	// Status is the status that the collector wrote; nil when it wrote none.
 	Status *v1alpha1.DeliveryStatus
 }
 
@@ -63,7 +69,7 @@ func Summarise(d *v1alpha1.Delivery) *Summary {
 	return s
 }
 
-// Drifts are the objects that the collector has marked as drifted.
+// Drifts returns the objects that the collector has reported as drifted.
 func (s *Summary) Drifts() []v1alpha1.ObjectStatus {
 	if s == nil || s.Status == nil {
 		return nil
@@ -77,7 +83,7 @@ func (s *Summary) Drifts() []v1alpha1.ObjectStatus {
 	return found
 }
 
-// ServedNow reports whether the collector has marked a kind that was missing as served now.
+// ServedNow reports whether the collector has reported that the member now serves a kind that was missing at the push.
 func (s *Summary) ServedNow() bool {
 	if s == nil || s.Status == nil {
 		return false
@@ -90,17 +96,19 @@ func (s *Summary) ServedNow() bool {
 	return false
 }
 
-// DriftID identifies a drift. Two marks with the same ID are about the same change on the member.
+// DriftID returns an ID of a drift. Two reports with the same ID are about the same change of the same object.
 func DriftID(o *v1alpha1.ObjectStatus) string {
 	return o.Group + "/" + o.Kind + "/" + o.Name + "@" + string(o.Drift.Kind) + o.Drift.ResourceVersion
 }
 
-// IsUnfinished reports whether the collector reports that the manager itself changed the object and did not record that.
+// IsUnfinished reports whether the collector has marked the drift as an unfinished push: the manager itself changed the
+// object, and did not record that in the Delivery.
 func IsUnfinished(o *v1alpha1.ObjectStatus) bool {
 	return o.Drift != nil && o.Reason == v1alpha1.ReasonUnfinished
 }
 
-// IsObserved reports whether the collector may watch an object, as far as the status of the Delivery shows.
+// IsObserved reports whether the collector is allowed to watch an object. It returns false only if the collector has
+// reported reason NotGranted for the object.
 func (s *Summary) IsObserved(group, kind, name string) bool {
 	if s.Status == nil {
 		return true
@@ -113,5 +121,6 @@ func (s *Summary) IsObserved(group, kind, name string) bool {
 	return true
 }
 
-// IsSecret reports whether an inventory entry is a Secret. No collector may read Secrets or report their drift.
+// IsSecret reports whether an inventory entry is a Secret. Collectors must not read Secrets, so they report no drift of
+// them.
 func IsSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }

@@ -11,8 +11,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Follow lists and watches the member's Deliveries until ctx ends. When the member comes back after an outage, Follow lists again
-// immediately. The reflector alone would wait for its backoff.
+// Follow lists and watches the member's Deliveries until ctx ends. After an outage of the member, or when the watch
+// brings no more events, Probed makes Follow list again at once. Without that, the reflector would first wait for its
+// backoff.
 func (x *Index) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		life, cancel := context.WithCancel(ctx)
@@ -26,13 +27,14 @@ func (x *Index) Follow(ctx context.Context) {
 		case <-x.reconnect:
 		}
 		cancel()
-		// Two reflectors at the same time would overwrite each other's Deliveries, the old reflector with outdated ones.
+		// Wait for the old reflector to end. If it still ran beside the new one, it could overwrite newer summaries with
+		// older ones.
 		running.Wait()
 	}
 }
 
-// Probed takes the results of the last two probes of the member. The watch begins anew after an outage, and when it is dead
-// although the member answers.
+// Probed gets the results of the last two probes of the member. It makes Follow list and watch again after an outage,
+// and also when the member answers but the watch is dead.
 func (x *Index) Probed(was, is member.ProbeResult) {
 	if !is.Usable() || (was.Usable() || !was.Probed) && !x.liveness.isDead() {
 		return
@@ -43,7 +45,7 @@ func (x *Index) Probed(was, is member.ProbeResult) {
 	}
 }
 
-// sink puts into the index what the reflector brings.
+// sink is the store of the reflector. It puts the Deliveries into the index.
 type sink struct{ index *Index }
 
 var _ cache.ReflectorStore = &sink{}
@@ -56,8 +58,7 @@ func (s *sink) Resync() error { return nil }
 
 // Update implements cache.ReflectorStore.
 func (s *sink) Update(obj any) error {
-	e := obj.(*decoded) //nolint:forcetypeassert // the reflector checks the type
-	s.index.put(e.Name, e.summary)
+	s.index.put(obj.(*decoded)) //nolint:forcetypeassert // the reflector checks the type
 	return nil
 }
 
@@ -67,11 +68,11 @@ func (s *sink) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore. A Delivery that the list does not have is gone.
+// Replace implements cache.ReflectorStore. It removes every Delivery that is not in the list.
 func (s *sink) Replace(objs []any, _ string) error {
 	listed := make([]*decoded, 0, len(objs))
 	for _, obj := range objs {
-		listed = append(listed, obj.(*decoded)) //nolint:forcetypeassert // the lister makes nothing else of a list
+		listed = append(listed, obj.(*decoded)) //nolint:forcetypeassert // the lister puts only *decoded into a list
 	}
 	s.index.replace(listed)
 	return nil

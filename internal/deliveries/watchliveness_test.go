@@ -14,7 +14,7 @@ var (
 	lost   = member.ProbeResult{Probed: true, Reason: "Unreachable"}
 )
 
-// isRestarted reports whether the index restarts the watch after these probes.
+// isRestarted reports whether these two probe results make the index list and watch again.
 func (b *bench) isRestarted(was, is member.ProbeResult) bool {
 	b.Probed(was, is)
 	select {
@@ -25,8 +25,8 @@ func (b *bench) isRestarted(was, is member.ProbeResult) bool {
 	}
 }
 
-// Something between host and member may hold a watch open and forward nothing. That looks like a member where nothing changes,
-// until the host writes there.
+// A proxy between host and member may keep a watch open and forward no events. Until the host writes to the member,
+// such a watch looks like the watch of a member where nothing changes.
 func TestAWatchThatMissesAWriteIsRestarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(*bench)
@@ -51,13 +51,14 @@ func TestAWatchThatMissesAWriteIsRestarted(t *testing.T) {
 				t.Errorf("the watch is restarted: %v", got)
 			}
 			if b.isRestarted(usable, usable) {
-				t.Error("the new one was given no time")
+				t.Error("the next watch did not get the whole timeout")
 			}
 		})
 	}
 }
 
-// A Delivery that the watch has not brought proves nothing while a list is under way, or after a list without it.
+// During a list, a missing event does not show that the watch is dead. Nor does it after a list that lacks the
+// Delivery.
 func TestTheWatchIsNotRestartedDuringOrByAList(t *testing.T) {
 	b := newBench(t)
 	b.Written(web, "d", 3)
@@ -73,7 +74,7 @@ func TestTheWatchIsNotRestartedDuringOrByAList(t *testing.T) {
 	b.Replace()
 	b.clock.Step(watchTimeout)
 	if b.isRestarted(usable, usable) {
-		t.Error("a Delivery that is not there is waited for")
+		t.Error("the index waits for a Delivery that the list does not have")
 	}
 }
 

@@ -19,44 +19,48 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Bounds of a member's answers. Real clusters with a thousand CRDs stay far below them.
+// Limits on a member's discovery documents. Real clusters with a thousand CRDs stay far below them.
 const (
 	// MaxGroups is how many API groups a member may serve.
 	MaxGroups = 1000
-	// MaxVersions is the highest number of versions that Fairlead accepts of one group.
+	// MaxVersions is how many versions one API group may have.
 	MaxVersions = 32
 	// MaxResources is how many resources one version of a group may have, without subresources.
 	MaxResources = 4096
-	// maxListable is how many kinds that can be listed a member may have in total.
+	// maxListable is how many kinds with the verb list a member may serve in all groups together.
 	maxListable = 16384
-	// Timeout is how long one answer may take.
+	// Timeout is how long one discovery request may take.
 	Timeout = 15 * time.Second
-	// listableWithin is how long all answers that Listable needs may take together.
+	// listableWithin is how long all requests of one call of Listable may take together.
 	listableWithin = 2 * time.Minute
 )
 
-// InvalidError is the error for an answer that no real API server gives.
+// InvalidError is the error for a discovery document that no real API server sends, because it is too large or has an
+// invalid name.
 type InvalidError struct {
-	// What is the requested document. Why is the fault in the answer. Neither holds text of the member that was not
-	// checked.
-	What, Why string
+	// What names the requested document. It contains no unchecked text of the member.
+	What string
+	// Why says what is wrong with the document. It contains no unchecked text of the member.
+	Why string
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("Fairlead cannot use the member's %s: %s. Check that spec.endpoint leads to a Kubernetes API server, and which APIService serves this", e.What, e.Why)
+	return fmt.Sprintf("Fairlead cannot use the member's %s: %s. Check that spec.endpoint leads to a Kubernetes API server, and which APIService serves this API group", e.What, e.Why)
 }
 
-// Resource is a kind as a member serves it.
+// Resource is a kind as a member serves it in one version.
 type Resource struct {
 	Kind string
-	// Name is the plural, a DNS label. It is "" if the member's name is no DNS label. Fairlead cannot send requests for
-	// such a resource.
+	// Name is the plural name in URL paths, for example "deployments". It is "" if the member gave a name that is no DNS
+	// label. Fairlead then cannot send requests about this kind.
 	Name string
-	// Namespaced reports its scope. Listable reports whether its objects can be listed.
-	Namespaced, Listable bool
+	// Namespaced is false for a cluster-scoped resource.
+	Namespaced bool
+	// Listable is true if the resource has the verb list.
+	Listable bool
 }
 
-// Usable returns an *InvalidError for a resource without a usable name.
+// Usable returns an *InvalidError if the resource has no name for URL paths.
 func (r Resource) Usable() error {
 	if r.Name != "" {
 		return nil
@@ -65,7 +69,8 @@ func (r Resource) Usable() error {
 }
 
 // Versions returns the versions of a group, the preferred one first. The error satisfies apierrors.IsNotFound if the
-// member does not serve the group. It is an *InvalidError if the answer cannot be used.
+// member does not serve the group, and is an *InvalidError if the member's discovery document exceeds a limit or is
+// invalid.
 func Versions(ctx context.Context, c rest.Interface, group string) ([]string, error) {
 	if group == "" { // the core group has no document of its own
 		return []string{"v1"}, nil
@@ -100,7 +105,7 @@ func versionsOf(group string, served metav1.APIGroup) ([]string, error) {
 }
 
 // Resources returns the resources of one version of a group. The error satisfies apierrors.IsNotFound if the member
-// does not serve that version. It is an *InvalidError if the answer cannot be used.
+// does not serve the version, and is an *InvalidError if the member's discovery document exceeds a limit.
 func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([]Resource, error) {
 	path := []string{"/apis", gv.Group, gv.Version}
 	if gv.Group == "" {
@@ -128,8 +133,8 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	return slices.Clip(resources), nil
 }
 
-// Serves reports whether the member serves a kind in any version. An error means that the answer is unknown: a version
-// that did not answer may have the kind.
+// Serves reports whether the member serves a kind in any version. With an error the answer is not known: a version
+// whose discovery document could not be read may have the kind.
 func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, error) {
 	versions, err := Versions(ctx, c, gk.Group)
 	if apierrors.IsNotFound(err) {
@@ -151,15 +156,15 @@ func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, e
 	return false, nil
 }
 
-// Collection is a kind whose objects can be listed, with its path.
+// Collection is a kind that can be listed, with the resource and version under which it can be.
 type Collection struct {
 	schema.GroupVersionResource
 	Kind string
 }
 
-// Listable returns all kinds that can be listed, each in one version: either the namespaced kinds or the cluster-scoped
-// kinds. An error means that the list may be incomplete. If a group does not answer, Listable returns the error with
-// the kinds of the other groups.
+// Listable returns all kinds that can be listed, each in one version: the namespaced kinds if namespaced is true, else
+// the cluster-scoped kinds. If some groups do not answer, it returns the kinds of the other groups together with an
+// error.
 func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collection, error) {
 	ctx, cancel := context.WithTimeout(ctx, listableWithin)
 	defer cancel()
@@ -174,7 +179,7 @@ func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collect
 	if err != nil {
 		return nil, err
 	}
-	var unanswered error // the error of the first group that does not answer
+	var unanswered error // the error of the first group that did not answer
 	for _, group := range groups.Groups {
 		if len(validation.IsDNS1123Subdomain(group.Name)) > 0 {
 			return nil, &InvalidError{What: "list of API groups", Why: "the name of one group is no DNS name"}
@@ -191,7 +196,7 @@ func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collect
 			unanswered = err
 		}
 		if all = append(all, found...); len(all) > maxListable {
-			return nil, &InvalidError{What: "list of kinds", Why: fmt.Sprintf("it has more than %d", maxListable)}
+			return nil, &InvalidError{What: "list of kinds", Why: fmt.Sprintf("it has more than %d kinds", maxListable)}
 		}
 	}
 	return all, unanswered

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// First is the number of places at first. It keeps a nearby server busy, and does not overload a small server.
+	// First is the number of places of a new Limit. Four places keep a nearby server busy, and do not overload a
+	// small server.
 	First = 4
 	// Most is the default for the highest number of places. If a thousand members all reach it, the host runs 16,000
 	// pushes at the same time.
@@ -26,12 +27,13 @@ const (
 	// during a pause.
 	restAtLeast = time.Second
 	restAtMost  = 15 * time.Second
-	// bestOf is how long the quickest write counts. It has to expire: when the server moves further away, even its
-	// quickest write takes longer.
+	// bestOf is the length of a period, for which isSlow remembers the quickest write. isSlow compares later writes with
+	// the quickest write of the present and of the previous period. Older writes are forgotten, because even the quickest
+	// write takes longer when the server has moved further away.
 	bestOf = 5 * time.Minute
-	// usualFor is how long a measurement of writes counts.
+	// usualFor is how long the average of the writes is valid after the last write. After that time isSlow returns false.
 	usualFor = time.Minute
-	// slack is added to the time from which writes count as slow, because some writes wait for the disk.
+	// slack is added to the threshold above which writes count as slow, because some writes wait for the disk.
 	slack = 10 * time.Millisecond
 )
 
@@ -41,20 +43,28 @@ type Limit struct {
 	most  int
 
 	mu sync.Mutex
-	// places is the highest number of concurrent passes. It is a fraction that grows towards the next whole place.
-	// taken is the number of passes that are under way.
+	// places is the highest number of concurrent passes. It is not a whole number, because it grows by less than one
+	// at a time.
 	places float64
-	taken  int
-	// short reports whether a pass has had to wait for a place since the last place was added.
+	// taken is the number of passes that are under way.
+	taken int
+	// short is true if a pass has had to wait for a place since the last place was added.
 	short bool
-	// usual is the moving average of how long writes took. best and bestBefore are the quickest writes of the present
-	// and the last period of bestOf.
-	usual, best, bestBefore time.Duration
-	bestSince, measured     time.Time
-	// cut is when places were last halved. Answers to requests from before cut do not halve them again. No pass begins
-	// before rest.
-	cut, rest time.Time
-	// freed is closed when waiting callers should try again; nil when none waits.
+	// usual is the moving average of the times that writes took; 0 before the first write.
+	usual time.Duration
+	// best is the time of the quickest write of the present period of bestOf.
+	best time.Duration
+	// bestBefore is the time of the quickest write of the previous period.
+	bestBefore time.Duration
+	// bestSince is when the present period began.
+	bestSince time.Time
+	// measured is when the last write was measured.
+	measured time.Time
+	// cut is when places were last halved. The answer to a request that was sent before cut does not halve them again.
+	cut time.Time
+	// rest is when the pause ends. No pass begins before.
+	rest time.Time
+	// freed is closed when waiting callers of Enter should try again; nil when none waits.
 	freed chan struct{}
 }
 
@@ -73,7 +83,7 @@ func (l *Limit) Places() int {
 	return int(l.places)
 }
 
-// Enter takes a place, and waits until one is free. Its error is that of ctx.
+// Enter waits until a place is free, and takes it. It returns the error of ctx when ctx ends first.
 func (l *Limit) Enter(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -89,9 +99,9 @@ func (l *Limit) Enter(ctx context.Context) error {
 	}
 }
 
-// tryEnter takes a place if one is free and there is no pause; freed is then nil. Otherwise the caller waits until
-// freed is closed. During a pause (the server's Retry-After) the caller waits for rest at most. Without a pause rest is
-// 0, and the wait has no limit.
+// tryEnter takes a place if one is free and there is no pause; freed is then nil. Otherwise the caller has to wait until
+// freed is closed, and then try again. During a pause (the server's Retry-After) rest is the time until the pause ends, and
+// the caller waits no longer than that. Without a pause rest is 0, and the wait has no limit.
 func (l *Limit) tryEnter() (freed chan struct{}, rest time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +134,7 @@ func (l *Limit) wait(ctx context.Context, freed chan struct{}, rest time.Duratio
 	return nil
 }
 
-// Leave gives a place back.
+// Leave frees the place that Enter took.
 func (l *Limit) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,8 +145,8 @@ func (l *Limit) Leave() {
 	}
 }
 
-// Answered records the answer to a request that was sent at asked. It reports whether the server answered 429 and the
-// limit was lowered for that.
+// Answered records the answer to a request that was sent at the time asked. lowered is true if the answer was a 429 that
+// lowered the limit.
 func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time) (lowered bool) {
 	if isOfMany(req) {
 		return false
@@ -148,7 +158,7 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return l.refused(resp.Header.Get("Retry-After"), asked, now)
 	case resp.StatusCode >= http.StatusInternalServerError:
-		if isOfOurs(req) { // the cause for another kind may be a webhook, or the server of one aggregated API
+		if isOfOurs(req) { // for another kind the cause may be a webhook, or the server of one aggregated API
 			l.places = min(l.places, First)
 		}
 		return false
@@ -169,7 +179,8 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	return false
 }
 
-// Failed records that a request got no answer. The server may be able to serve less now than before.
+// Failed records that a request got no answer. The limit then falls to First, because the server may be able to serve fewer
+// requests than before.
 func (l *Limit) Failed(req *http.Request, err error) {
 	if isOfMany(req) || errors.Is(err, context.Canceled) {
 		return
@@ -179,8 +190,9 @@ func (l *Limit) Failed(req *http.Request, err error) {
 	l.places = min(l.places, First)
 }
 
-// isOfMany reports whether a request is a list or a watch. The time of a page says nothing about the load. And an API
-// server answers 429 to lists of a kind while it cannot read the objects of that kind.
+// isOfMany reports whether a request is a list or a watch. The Limit ignores the answers to these requests. Their time
+// depends on the number of objects, and does not show the load. And an API server answers 429 to the lists of one kind
+// while it cannot read the objects of that kind.
 func isOfMany(req *http.Request) bool {
 	if req.Method != http.MethodGet {
 		return false
@@ -196,8 +208,8 @@ func isOfOurs(req *http.Request) bool {
 	return strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/")
 }
 
-// refused halves the limit and begins a pause. It halves the limit once for all requests that were under way at the
-// first answer of 429.
+// refused halves the limit and begins a pause, because the server answered 429. If several requests that were under way at
+// the same time get 429, refused halves the limit for the first of these answers only.
 func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) {
 	seconds, _ := strconv.Atoi(retryAfter) // no API server sends a date; a date counts as 0
 	rest := min(max(time.Duration(seconds)*time.Second, restAtLeast), restAtMost)
@@ -224,8 +236,8 @@ func (l *Limit) measure(took time.Duration, now time.Time) {
 	l.best, l.measured = min(l.best, took), now
 }
 
-// isSlow reports whether recent writes were slow. Old writes do not count: they would keep the limit of a client from
-// growing that only reads.
+// isSlow reports whether recent writes were slow. It returns false if the last write is older than usualFor. Without that
+// rule, one slow write would keep the limit from growing while the client only reads.
 func (l *Limit) isSlow(now time.Time) bool {
 	return now.Sub(l.measured) < usualFor && l.usual > 2*min(l.best, l.bestBefore)+slack
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
-// establishedTimeout bounds the wait for the API server to serve a CRD.
+// establishedTimeout is how long the installation waits until the API server serves a CRD.
 const establishedTimeout = 30 * time.Second
 
-// outcome is what an apply did to an object.
+// outcome is what an installation did to an object.
 type outcome string
 
 const (
@@ -35,24 +35,24 @@ const (
 	deleted    outcome = "deleted"
 )
 
-// group is a part of an installation that is shown as one step.
+// group is a set of kinds. The installation applies the objects of a group together, and shows them as one step of
+// progress.
 type group struct {
 	name  string
 	kinds []string
 }
 
-// groups are all parts, in the order of package manifests.
+// groups has every kind of an installation, in the order in which the installation applies the objects.
 var groups = []group{
 	{"namespace " + systemNamespace, []string{"Namespace"}},
 	{"CRDs of the host", []string{"CustomResourceDefinition"}},
 	{"priority class, account and roles of the manager", []string{"PriorityClass", "ServiceAccount",
 		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}},
 	{"service and policies of the manager", []string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate"}},
-	{"the manager", []string{"Deployment", "ServiceMonitor"}},
+	{"the manager", []string{"Deployment", "ServiceMonitor", "PrometheusRule"}},
 	{"webhooks", []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}},
 }
 
-// applyAll applies the objects, group by group.
 func (i *installer) applyAll(ctx context.Context) error {
 	for _, g := range groups {
 		step := i.progress.Step("%s", g.name)
@@ -113,7 +113,7 @@ func (i *installer) describe(counts map[outcome]int) string {
 	return text
 }
 
-// applyOne applies an object and counts the outcome.
+// applyOne applies an object, and adds one to the count of the outcome: created, configured or unchanged.
 func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured, counts map[outcome]int) error {
 	what := describeObject(obj)
 	before := &unstructured.Unstructured{}
@@ -130,7 +130,7 @@ func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured
 	after := obj.DeepCopy()
 	err = i.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
 	switch {
-	case i.opts.DryRun && isNew && apierrors.IsNotFound(err): // a dry run has not created its namespace
+	case i.opts.DryRun && isNew && apierrors.IsNotFound(err): // the object's namespace does not exist, because a dry run does not create it
 	case err != nil:
 		return fmt.Errorf("applying %s: %w", what, err)
 	}
@@ -148,8 +148,8 @@ func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured
 	return nil
 }
 
-// compared is an object without the fields that every apply changes, and without those that controllers write. The resourceVersion
-// does not show a change by the apply: a controller may write the status between the read and the apply.
+// compared returns an object without the fields that an apply or a controller can change although the desired object is the
+// same: status, managedFields, generation and resourceVersion.
 func compared(obj *unstructured.Unstructured) map[string]any {
 	unstructured.RemoveNestedField(obj.Object, "status")
 	obj.SetManagedFields(nil)
@@ -158,21 +158,20 @@ func compared(obj *unstructured.Unstructured) map[string]any {
 	return obj.Object
 }
 
-// notServed adds the way out to the error if the cluster does not serve the kind of an object.
+// notServed adds a remedy to err if the cluster does not serve the kind of obj.
 func notServed(err error, obj *unstructured.Unstructured) error {
 	if !meta.IsNoMatchError(err) {
 		return err
 	}
 	switch obj.GroupVersionKind().Group {
 	case "cert-manager.io":
-		return fmt.Errorf("the cluster does not serve this kind. Install cert-manager first, or leave certManager.enabled at false: %w", err)
+		return fmt.Errorf("the cluster does not serve this kind. Install cert-manager first, or set certManager.enabled to false: %w", err)
 	case "monitoring.coreos.com":
-		return fmt.Errorf("the cluster does not serve this kind. Install the Prometheus operator first, or leave serviceMonitor.enabled at false: %w", err)
+		return fmt.Errorf("the cluster does not serve this kind. Install the Prometheus operator first, or set serviceMonitor.enabled and prometheusRule.enabled to false: %w", err)
 	}
 	return err
 }
 
-// awaitCRDs waits until the API server serves the CRDs.
 func (i *installer) awaitCRDs(ctx context.Context) error {
 	for _, name := range manifests.CRDs() {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -191,7 +190,7 @@ func (i *installer) awaitCRDs(ctx context.Context) error {
 	return nil
 }
 
-// appliedByUs reports whether an installation has applied an object.
+// appliedByUs reports whether `hostctl init` has applied an object: whether the object has the field manager hostctl-init.
 func appliedByUs(obj metav1.Object) bool {
 	return slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
 		return f.Manager == FieldManager && f.Operation == metav1.ManagedFieldsOperationApply

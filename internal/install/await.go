@@ -21,10 +21,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
-// maxMessage bounds text of the cluster in a line of progress, in bytes.
+// maxMessage is the largest number of bytes that hostctl prints of a message from the cluster.
 const maxMessage = 500
 
-// checkPod creates the manager's pod as a dry run. Pod Security and other admission plugins refuse pods, and never Deployments.
+// checkPod creates the manager's pod as a dry run, before the installation applies the Deployment. Pod Security and other
+// admission plugins may accept the Deployment and refuse its pods. Without checkPod the installation would learn of such a
+// refusal only after it had changed the manager.
 func (i *installer) checkPod(ctx context.Context) error {
 	if i.opts.DryRun && !i.there.hasNamespace { // the pod needs the namespace
 		return nil
@@ -41,7 +43,7 @@ func (i *installer) checkPod(ctx context.Context) error {
 		pod.Namespace, pod.Name = systemNamespace, manifests.Manager+"-hostctl-init"
 		err := i.tryPod(ctx, pod)
 		switch {
-		case err == nil, i.opts.DryRun && !strings.Contains(err.Error(), "PodSecurity"): // a dry run has not created its account or priority class
+		case err == nil, i.opts.DryRun && !strings.Contains(err.Error(), "PodSecurity"): // under --dry-run the pod's account or priority class may not exist yet
 			return nil
 		case refusesPod(err):
 			return &PodRefusedError{err: err}
@@ -55,12 +57,13 @@ func refusesPod(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
-// tryPod tries for some seconds. The API server's admission plugins have caches, in which a priority class or a label that was written a
-// moment ago may be missing.
+// tryPod creates the pod as a dry run. While the API server refuses the pod, tryPod tries again for 3 seconds: the cache of
+// an admission plugin may not yet have a priority class or a label that the installation has just written.
 func (i *installer) tryPod(ctx context.Context, pod *corev1.Pod) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, 3*time.Second, true, func(context.Context) (bool, error) {
-		// The context of the poll would end the last try in the middle, and hide the refusal.
+		// Create gets ctx and not the context of the poll. The poll's context ends together with the poll, and would cancel
+		// the last try; the error of that try would then hide the refusal.
 		last = i.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 		return !refusesPod(last), nil
 	})
@@ -70,29 +73,29 @@ func (i *installer) tryPod(ctx context.Context, pod *corev1.Pod) error {
 	return last
 }
 
-// PodRefusedError is the error when the API server refuses the manager's pods.
+// PodRefusedError means that the API server refuses the manager's pods.
 type PodRefusedError struct{ err error }
 
 func (e *PodRefusedError) Error() string {
-	way := "change the policy that this message names, or the values"
+	way := "change the policy that this message names, or the values of the installation (hostctl init --values FILE)"
 	if strings.Contains(e.err.Error(), "PodSecurity") {
-		way = fmt.Sprintf("the manager's pods conform to the level restricted, so check the labels of the namespace "+
-			"(`kubectl get namespace %s --show-labels`) and the settings in your values", systemNamespace)
+		way = fmt.Sprintf("as delivered, the manager's pods meet the strictest Pod Security level (restricted); check the labels of the namespace "+
+			"(`kubectl get namespace %s --show-labels`) and the values of the installation (hostctl init --values FILE)", systemNamespace)
 	}
-	return fmt.Sprintf("the API server refuses the manager's pods in namespace %s: %s. No pod runs yet; %s, and run this command again",
+	return fmt.Sprintf("the API server refuses the manager's pods in namespace %s: %s. The manager's Deployment is unchanged; %s, and run this command again",
 		systemNamespace, health.Clean(e.err.Error(), maxMessage), way)
 }
 
 // Unwrap returns the refusal of the API server.
 func (e *PodRefusedError) Unwrap() error { return e.err }
 
-// await waits until the manager runs and the webhooks answer.
+// await waits until the manager's pods are ready and the webhooks answer.
 func (i *installer) await(ctx context.Context) error {
 	switch {
 	case i.opts.DryRun || i.opts.Wait == 0:
 		return nil
 	case i.values.Replicas == 0:
-		i.progress.Note("replicas is 0: no manager runs, and the API server refuses new wrappers and changed ones")
+		i.progress.Note("the value replicas is 0: no manager runs, and the API server refuses to create or change wrappers")
 		return nil
 	}
 	end := time.Now().Add(i.opts.Wait)
@@ -147,7 +150,7 @@ func nonEmpty(all ...string) (some []string) {
 	return some
 }
 
-// rollout reads the Deployment, and the pods of its newest ReplicaSet.
+// rollout reads the manager's Deployment, and the pods of its newest ReplicaSet.
 func (i *installer) rollout(ctx context.Context) (*appsv1.Deployment, []corev1.Pod, error) {
 	d := &appsv1.Deployment{}
 	if err := i.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: manifests.Manager}, d); err != nil {
@@ -164,7 +167,8 @@ func (i *installer) rollout(ctx context.Context) (*appsv1.Deployment, []corev1.P
 	return d, podsOfNewest(d, sets.Items, pods.Items), nil
 }
 
-// transient hides an error of a server that is busy for a moment: the next round asks again.
+// transient returns nil if err means that the API server is busy for a moment, so that the caller's poll tries again. It
+// returns any other error unchanged.
 func transient(err error) error {
 	if apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) {
 		return nil
@@ -172,10 +176,10 @@ func transient(err error) error {
 	return err
 }
 
-// NotRunningError is the error when the manager does not run.
+// NotRunningError means that the objects are applied, but the manager's pods do not become ready.
 type NotRunningError struct {
 	Trouble string
-	// After is how long the installation waited. It is zero if waiting would not help.
+	// After is how long the installation waited. It is zero if the installation gave up early because waiting longer would not help.
 	After time.Duration
 }
 
@@ -188,7 +192,7 @@ func (e *NotRunningError) Error() string {
 		"Remove the cause, then run `hostctl init` again, which repairs the installation", after, e.Trouble, systemNamespace)
 }
 
-// awaitWebhooks waits until the API server calls the webhooks: they have to accept one wrapper and refuse another.
+// awaitWebhooks waits until the API server calls the webhooks: they must accept one test wrapper and refuse another.
 func (i *installer) awaitWebhooks(ctx context.Context, timeout time.Duration) error {
 	step := i.progress.Step("waiting for the webhooks to answer")
 	defer step.Skip()
@@ -202,16 +206,17 @@ func (i *installer) awaitWebhooks(ctx context.Context, timeout time.Duration) er
 	})
 	switch {
 	case err == nil:
-		i.progress.Note("the webhooks answer: a wrapper was accepted and another refused, as dry runs, after %d s", int(time.Since(began).Seconds()))
+		i.progress.Note("the webhooks answer, after %d s: in dry runs they accepted a correct test wrapper and refused a wrong one", int(time.Since(began).Seconds()))
 		return nil
 	case wait.Interrupted(err) && ctx.Err() == nil:
-		return fmt.Errorf("the manager runs, but its webhooks did not answer within %s: %w. The API server calls the Service %s/%s, which leads to port 9443 of the manager's pods: "+
-			"does a firewall or a NetworkPolicy between the API server and the pods stop that?", timeout.Round(time.Second), last, systemNamespace, manifests.Service)
+		return fmt.Errorf("the manager runs, but its webhooks did not answer within %s: %w. The API server calls Service %s/%s, which leads to port 9443 of the manager's pods. "+
+			"Check whether a firewall or a NetworkPolicy between the API server and the pods blocks these connections", timeout.Round(time.Second), last, systemNamespace, manifests.Service)
 	}
 	return err
 }
 
-// ProbeWebhooks creates two wrappers as dry runs. The webhooks have to accept the first and to refuse the second.
+// ProbeWebhooks creates two test wrappers as dry runs. It returns an error unless the webhooks accept the first and refuse
+// the second.
 func ProbeWebhooks(ctx context.Context, c client.Client) error {
 	if err := c.Create(ctx, probe(""), client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("hostctl sent a correct test wrapper as a dry run, and the API server did not accept it: %w", err)
@@ -223,17 +228,19 @@ func ProbeWebhooks(ctx context.Context, c client.Client) error {
 	case strings.Contains(err.Error(), "validate-wrappers.") && strings.Contains(err.Error(), "denied the request"):
 		return nil
 	}
-	return fmt.Errorf("hostctl sent a wrong test wrapper as a dry run, and the webhook did not refuse it: %w", err)
+	return fmt.Errorf("hostctl sent a wrong test wrapper as a dry run, and the refusal did not come from the webhook: %w", err)
 }
 
-// mayNotProbe reports whether the API server refused a probe because the user lacks rights, before it called a webhook. The refusal of
-// a webhook or a policy contains "denied the request" or "denied request".
+// mayNotProbe reports whether err means that RBAC forbids the user to create test wrappers, so that the API server did not
+// call the webhooks. It looks at the text: the refusal of a webhook or an admission policy is Forbidden too, and contains
+// "denied the request" or "denied request".
 func mayNotProbe(err error) bool {
 	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "denied the request") && !strings.Contains(err.Error(), "denied request")
 }
 
-// probe is a ClusterFederated that selects no member. With a target it has an override for an object that it does not hold, which the
-// webhook refuses.
+// probe returns a test wrapper: a ClusterFederated whose placement names a member that does not exist. If target is not
+// "", the wrapper also has an override for objects of the kind target. The wrapper has no object of this kind, so the
+// webhook refuses it.
 func probe(target string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"objects": []any{map[string]any{

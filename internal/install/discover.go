@@ -15,19 +15,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/imagename"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
 const systemNamespace = v1alpha1.SystemNamespace
 
-// Marks of objects that Helm manages.
+// Helm puts this label and these annotations on the objects that it installs.
 const (
 	labelManagedBy      = "app.kubernetes.io/managed-by"
 	annotationRelease   = "meta.helm.sh/release-name"
 	annotationReleaseIn = "meta.helm.sh/release-namespace"
 )
 
-// host is the state of the host part in a cluster.
+// host describes which objects of the host part exist on a cluster.
 type host struct {
 	hasNamespace bool
 	terminating  bool // the namespace is being deleted
@@ -38,7 +39,8 @@ type host struct {
 	record   record
 }
 
-// readHost reads a cluster. If the cluster has another Fairlead, the result has it, and there is no error.
+// readHost reads which objects of the host part exist on a cluster, whether `hostctl init` or another tool installed them.
+// refuse returns an error if it was another tool.
 func readHost(ctx context.Context, c client.Reader) (host, error) {
 	h := host{}
 	namespace := &corev1.Namespace{}
@@ -64,7 +66,8 @@ func readHost(ctx context.Context, c client.Reader) (host, error) {
 	return h, err
 }
 
-// forbidden turns a refusal into the missing right.
+// forbidden adds to err the action that failed, as in "reading the webhook configurations". It turns a Forbidden error into
+// a RightsError that names the missing right.
 func forbidden(err error, doing string) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%s: %w", doing, err)
@@ -77,7 +80,7 @@ func forbidden(err error, doing string) error {
 	return fmt.Errorf("%s: %w", doing, &RightsError{Missing: []string{text}})
 }
 
-// manager is the Deployment in Fairlead's namespace, nil if there is none.
+// manager returns the Deployment of the manager in Fairlead's namespace, or nil if it does not exist.
 func (h host) manager() *appsv1.Deployment {
 	for i := range h.managers {
 		if h.managers[i].Namespace == systemNamespace && h.managers[i].Name == manifests.Manager {
@@ -87,7 +90,7 @@ func (h host) manager() *appsv1.Deployment {
 	return nil
 }
 
-// version is the version in the record, or else the tag of the manager's image. It is empty if there is neither.
+// version returns the version in the record, or else the tag of the manager's image. It is "" if there is neither.
 func (h host) version() string {
 	if h.record.version != "" {
 		return h.record.version
@@ -99,16 +102,17 @@ func (h host) version() string {
 	return imageTag(manager.Spec.Template.Spec.Containers[0].Image)
 }
 
-// imageTag is the tag of an image, empty if it has none.
+// imageTag returns the tag of an image, or "" if the image has none.
 func imageTag(ref string) string {
-	image, err := manifests.Default().Image.Named(ref)
+	name, err := imagename.Parse(ref)
 	if err != nil {
 		return ""
 	}
-	return image.Tag
+	return name.Tag
 }
 
-// refuse returns an error if another tool installed Fairlead, or if another Fairlead serves the webhooks.
+// refuse returns an error if Fairlead's namespace is being deleted, if another tool installed Fairlead, or if the cluster has
+// another manager.
 func (h host) refuse() error {
 	if h.terminating {
 		return fmt.Errorf("namespace %[1]s is being deleted: wait until it is gone, `kubectl wait --for=delete namespace/%[1]s --timeout=5m`", systemNamespace)
@@ -135,13 +139,13 @@ func refuseManager(d *appsv1.Deployment) error {
 	}
 	return &OtherFairleadError{
 		What: fmt.Sprintf("Deployment %s in namespace %s", d.Name, d.Namespace),
-		WayOut: fmt.Sprintf("A cluster has one manager, in %s. Remove the other one, and keep its CRDs: `kubectl delete mutatingwebhookconfiguration,"+
+		WayOut: fmt.Sprintf("A cluster may have only one manager, in namespace %s. Remove this Deployment, and keep the CRDs: `kubectl delete mutatingwebhookconfiguration,"+
 			"validatingwebhookconfiguration %s`, then `kubectl delete deployment %s --namespace %s`. Then join its members again with `hostctl join`",
 			systemNamespace, manifests.Webhook, d.Name, d.Namespace),
 	}
 }
 
-// refuseHelm refuses an object of a release of Helm.
+// refuseHelm returns an error if the object belongs to a release of Helm.
 func refuseHelm(kind string, obj client.Object) error {
 	if !strings.EqualFold(obj.GetLabels()[labelManagedBy], "Helm") {
 		return nil
@@ -171,11 +175,11 @@ func refuseWebhooks(obj client.Object) error {
 	if err := refuseHelm(kind, obj); err != nil {
 		return err
 	}
-	remedy := fmt.Sprintf("If that manager no longer exists: `kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration %s`, then run this again", manifests.Webhook)
+	remedy := fmt.Sprintf("If that manager no longer exists: `kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration %s`, then run this command again", manifests.Webhook)
 	for _, w := range webhooks {
 		switch {
 		case w.URL != nil && !appliedByUs(obj):
-			return &OtherFairleadError{What: fmt.Sprintf("%s %s calls %s, a manager outside the cluster, as in a sandbox", kind, obj.GetName(), *w.URL), WayOut: remedy}
+			return &OtherFairleadError{What: fmt.Sprintf("%s %s calls %s, the address of a manager outside the cluster, as in a sandbox", kind, obj.GetName(), *w.URL), WayOut: remedy}
 		case w.Service != nil && w.Service.Namespace != systemNamespace:
 			return &OtherFairleadError{What: fmt.Sprintf("%s %s calls a Service in namespace %s", kind, obj.GetName(), w.Service.Namespace), WayOut: remedy}
 		}

@@ -11,32 +11,34 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-dev/fairlead/internal/imagename"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
 // Options are the settings of an installation.
 type Options struct {
-	// Values is the content of a file of values. If it is nil, the installation takes the values of the record, or else the defaults.
+	// Values is the content of a values file. If it is nil, the installation uses the values in the record, or else the
+	// defaults.
 	Values []byte
-	// Image names the manager's image. Empty leaves it to the values.
+	// Image is the manager's image, as in REPOSITORY:TAG. If it is "", the values name the image.
 	Image string
 	// Version is the version that is installed: hostctl's own.
 	Version string
 	// AllowDowngrade lets an older version replace a newer one.
 	AllowDowngrade bool
-	// DryRun sends every write as a dry run, and waits for nothing.
+	// DryRun makes the installation send every write as a dry run, and wait for nothing.
 	DryRun bool
-	// Wait is how long the manager may take until it serves. Zero does not wait.
+	// Wait is how long the installation waits for the manager and its webhooks. With 0 it does not wait.
 	Wait time.Duration
-	// Change changes an object before it is applied. Tests use it to set the URL of the webhooks, because their API server reaches no
-	// Service.
+	// Change may change each object before the installation applies it; nil changes nothing. Tests set the URL of the
+	// webhooks with it, because the API server of a test cannot reach a Service.
 	Change func(*unstructured.Unstructured) error
 }
 
 // Result describes an installation.
 type Result struct {
-	// Before is the version that was installed before; "" if there was none, or if it is not known.
+	// Before is the version that was installed before; "" if there was none, or if the version is not known.
 	Before, Version, Image string
 	KubernetesVersion      string
 	Replicas               int32
@@ -44,15 +46,17 @@ type Result struct {
 	Changes int
 }
 
-// installer is one installation. Each step sets the group of fields that names it, and later steps read them.
+// installer has the state of one installation. Each step fills a group of fields, which later steps read. The comment
+// above a group names the step.
 type installer struct {
 	connection
 	opts     Options
 	progress *progress.Printer
 
-	// Filled by discover.
+	// Filled by checkCluster.
 	kubernetes string
-	there      host
+	// Filled by discover.
+	there host
 	// Filled by decide.
 	values     manifests.Values
 	valuesText []byte
@@ -61,7 +65,7 @@ type installer struct {
 	changes int
 }
 
-// Install installs the host part, or repairs or upgrades it. printer shows what it does.
+// Install installs the host part (see the package comment), or repairs or upgrades it. printer shows the progress.
 func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progress.Printer) (*Result, error) {
 	c, err := connect(cfg)
 	if err != nil {
@@ -76,7 +80,7 @@ func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progr
 		i.checkRoles,
 		i.applyAll,
 		i.await,
-		i.prune, // last: until the new manager runs, an earlier one needs its roles, account and Service
+		i.prune, // last, because the earlier manager needs its roles, account and Service until the new manager runs
 	} {
 		if err := step(ctx); err != nil {
 			if rights := (*RightsError)(nil); errors.As(err, &rights) {
@@ -86,12 +90,12 @@ func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progr
 		}
 	}
 	return &Result{
-		Before: i.there.version(), Version: opts.Version, Image: i.values.Image.Reference(manifests.Tag(opts.Version)),
+		Before: i.there.version(), Version: opts.Version, Image: i.values.Image.Reference(imagename.TagOf(opts.Version)),
 		KubernetesVersion: i.kubernetes, Replicas: i.values.Replicas, Changes: i.changes,
 	}, nil
 }
 
-// checkCluster refuses a cluster that is too old, and a user who may not install there.
+// checkCluster refuses a cluster whose Kubernetes is too old, and a user who lacks the rights to install there.
 func (i *installer) checkCluster(ctx context.Context) error {
 	found, err := i.discovery.ServerVersion()
 	if err != nil {
@@ -108,7 +112,8 @@ func (i *installer) checkCluster(ctx context.Context) error {
 	return checkRights(ctx, i.connection, objects)
 }
 
-// discover reads the present host part, and refuses another Fairlead.
+// discover reads which objects of Fairlead exist on the cluster. It refuses a cluster on which another tool installed
+// Fairlead.
 func (i *installer) discover(ctx context.Context) error {
 	var err error
 	if i.there, err = readHost(ctx, i.connection); err != nil {
@@ -121,7 +126,8 @@ func (i *installer) discover(ctx context.Context) error {
 	return nil
 }
 
-// decide chooses values and renders the objects.
+// decide chooses the values: those that the user gave, or else those in the record. Then it renders the objects. It refuses
+// a downgrade.
 func (i *installer) decide(context.Context) error {
 	if err := checkOrder(i.there.version(), i.opts.Version, i.opts.AllowDowngrade); err != nil {
 		return err
@@ -135,7 +141,7 @@ func (i *installer) decide(context.Context) error {
 		i.valuesText = i.there.record.values
 		if len(i.valuesText) > 0 {
 			from = "the values of the last installation (ConfigMap " + recordName + ")"
-			i.progress.Note("taking %s", from)
+			i.progress.Note("using %s", from)
 		}
 	}
 	var err error
@@ -151,9 +157,9 @@ func (i *installer) decide(context.Context) error {
 		return ErrNoImage
 	}
 	if !i.values.CreateNamespace && !i.there.hasNamespace {
-		return fmt.Errorf("createNamespace is false, and the cluster has no namespace %[1]s: `kubectl create namespace %[1]s`, or leave that value out", systemNamespace)
+		return fmt.Errorf("the value createNamespace is false, and the cluster has no namespace %[1]s: run `kubectl create namespace %[1]s`, or leave that value out", systemNamespace)
 	}
-	i.objects, err = manifests.Objects(i.values, manifests.Tag(i.opts.Version))
+	i.objects, err = manifests.Objects(i.values, imagename.TagOf(i.opts.Version))
 	if err != nil {
 		return err
 	}

@@ -14,12 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// prunable are the kinds of objects that prune deletes when they are no longer part of the installation. It never deletes CRDs and the
-// namespace.
+// prunable lists the kinds whose objects prune may delete. It contains neither CRDs nor the namespace, because their
+// deletion would delete all wrappers or all credentials.
 var prunable = []schema.GroupVersionKind{
-	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, // first: without its binding a policy refuses nothing
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, // deleted before its policy: without the binding the policy refuses nothing
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
 	{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
+	{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"},
 	{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"},
 	{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"},
 	{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
@@ -33,7 +34,7 @@ var prunable = []schema.GroupVersionKind{
 	{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"},
 }
 
-// prune deletes objects that an earlier installation applied and this one does not have.
+// prune deletes objects that an earlier installation applied and that are not part of this installation.
 func (i *installer) prune(ctx context.Context) error {
 	stale, err := i.stale(ctx)
 	if err != nil {

@@ -19,18 +19,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// oldestKubernetes is the oldest version that has everything that the host part uses.
+// oldestKubernetes is the oldest Kubernetes version whose API server serves every API that the host part uses.
 var oldestKubernetes = utilversion.MustParseGeneric("1.30.0")
 
-// ErrNoImage is the error when neither a flag nor the values name the manager's image.
-var ErrNoImage = errors.New("which image of the manager? No registry has the images of Fairlead yet: push them with `make images PUSH=REGISTRY/PREFIX`, " +
+// ErrNoImage means that neither a flag nor the values name the manager's image.
+var ErrNoImage = errors.New("no image of the manager is given, and no registry has the images of Fairlead yet: push them with `make images PUSH=REGISTRY/PREFIX`, " +
 	"and give --image REGISTRY/PREFIX/manager@sha256:…, or image.repository in --values")
 
-// ErrNoRecord is the error when the values of the present installation are not known. The defaults would reset them.
-var ErrNoRecord = errors.New("the host has a manager, but no ConfigMap " + systemNamespace + "/" + recordName + " with the values of its installation: give --values " +
-	"with the present values of the manager (an empty file for the defaults)")
+// ErrNoRecord means that the host has a manager, but no record of its values. An installation with the defaults would
+// silently reset those values.
+var ErrNoRecord = errors.New("the host has a manager, but no ConfigMap " + systemNamespace + "/" + recordName + " with the values of its installation. Give --values FILE " +
+	"with the manager's present values, or with an empty file for the defaults")
 
-// checkKubernetes refuses a cluster that is too old.
+// checkKubernetes refuses a cluster whose Kubernetes is older than oldestKubernetes.
 func checkKubernetes(gitVersion string) error {
 	found, err := utilversion.ParseGeneric(gitVersion)
 	if err != nil {
@@ -43,11 +44,12 @@ func checkKubernetes(gitVersion string) error {
 	return nil
 }
 
-// DowngradeError is the error when the host has a newer version, or fields that only a newer version has.
+// DowngradeError means that the host has a newer version than this hostctl, or that its CRDs have fields of a newer
+// version.
 type DowngradeError struct {
 	There, Version string
-	// Fields are the fields that the CRDs on the host have and those of this version lack. They are empty if the versions could be
-	// compared.
+	// Fields are the fields that the CRDs on the host have and the CRDs of this version lack. Fields is empty if the host's version is
+	// newer than this version.
 	Fields []string
 }
 
@@ -60,7 +62,8 @@ func (e *DowngradeError) Error() string {
 		"give --allow-downgrade; an older manager may not know fields that the newer one has stored", e.There, e.Version)
 }
 
-// checkOrder refuses to replace a newer version. Versions without an order are not compared.
+// checkOrder returns a *DowngradeError if the host's version (there) is newer than the version that this hostctl installs.
+// If the two versions cannot be compared, checkOrder returns nil, and checkFields decides by the CRDs.
 func checkOrder(there, installed string, allow bool) error {
 	if there == "" || allow {
 		return nil
@@ -71,8 +74,8 @@ func checkOrder(there, installed string, allow bool) error {
 	return nil
 }
 
-// checkFields refuses to replace a CRD by one that lacks fields. The versions alone do not show that: an image may have no tag, and a
-// build no version.
+// checkFields refuses to replace a CRD by a CRD that lacks some of its fields. It finds downgrades that checkOrder cannot
+// find, because an image may have no tag and a build may have no version.
 func (i *installer) checkFields(ctx context.Context) error {
 	if i.opts.AllowDowngrade {
 		return nil
@@ -101,21 +104,21 @@ func (i *installer) checkFields(ctx context.Context) error {
 	return nil
 }
 
-// OtherFairleadError is the error when another tool installed Fairlead on the cluster, or another Fairlead serves it.
+// OtherFairleadError means that another tool installed Fairlead on the cluster, or that the cluster has a second manager.
 type OtherFairleadError struct{ What, WayOut string }
 
 func (e *OtherFairleadError) Error() string {
 	return fmt.Sprintf("the cluster has another Fairlead: %s. %s", e.What, e.WayOut)
 }
 
-// RightsError is the error when the user lacks rights.
+// RightsError tells which rights the user lacks.
 type RightsError struct {
 	Missing []string
-	// Remedy is the way out. If it is "", the message asks for another user.
+	// Remedy tells the user what to do. If it is "", the message asks for another user or for these rights.
 	Remedy string
 }
 
-// remedyInstall tells a user without the rights to install the host part how to do it.
+// remedyInstall is the Remedy for a user who lacks the rights to install the host part.
 const remedyInstall = "To install the host part a user needs cluster-admin: choose another user with --context, or have an administrator apply the output of " +
 	"`hostctl init --dry-run -o yaml`"
 
@@ -124,5 +127,5 @@ func (e *RightsError) Error() string {
 		cmp.Or(e.Remedy, "Choose another user with --context, or ask an administrator for these rights"))
 }
 
-// explain describes why the host cannot be reached, as join does.
+// explain returns an error that tells why hostctl cannot reach the host, with the same text as in a join.
 func explain(err error, endpoint string) error { return join.Explain(err, "the host", endpoint) }

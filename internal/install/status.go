@@ -20,60 +20,61 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
-// Status describes whether host and members are well. Its JSON is what `hostctl status -o json` prints.
+// Status describes the state of the host part, the members and the wrappers. Its JSON is what `hostctl status -o json` prints.
 type Status struct {
 	// Healthy is true if there are no Problems.
 	Healthy  bool     `json:"healthy"`
 	Problems []string `json:"problems"`
 
-	// ReadTime is when the status was read, by the clock of the host's API server. The manager writes its lease by a clock of the
-	// host, and the clock here may be wrong by more than a lease is valid.
+	// ReadTime is when hostctl read the status, by the clock of the host's API server. hostctl computes the age of the
+	// manager's lease by this clock, because the clock of the user's machine may be wrong by more than leaseValid.
 	ReadTime metav1.Time `json:"readTime"`
 
 	Endpoint          string `json:"endpoint"`
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// Version is "" if it is not known: init did not install the host, and the image has no tag.
+	// Version is "" if it is not known, because `hostctl init` did not install the host and the manager's image has no tag.
 	Version string `json:"version,omitempty"`
 	Image   string `json:"image,omitempty"`
 
 	Manager  ManagerStatus `json:"manager"`
-	Webhooks string        `json:"webhooks"` // "Answer", or why they do not answer, or "not asked: " and the right that the user lacks
+	Webhooks string        `json:"webhooks"` // "Answer", or the error, or "not asked: " and the right that the user lacks
 	Members  []Group       `json:"members"`
 	Wrappers []Group       `json:"wrappers"`
-	// Clusters adds up the member counts of all wrappers. A member counts once for each wrapper that is placed on it.
+	// Clusters has the sums of the member counts of all wrappers. A member counts once for each wrapper that is placed on
+	// it.
 	Clusters ClusterSums `json:"clusters"`
 }
 
-// WebhooksAnswer is Status.Webhooks if all is well.
+// WebhooksAnswer is the value of Status.Webhooks if the webhooks answer.
 const WebhooksAnswer = "Answer"
 
-// webhooksNotAsked begins Status.Webhooks if the user has no right to create a wrapper, which a dry run needs too. That is no problem of
-// the host.
+// webhooksNotAsked is the beginning of Status.Webhooks if the user may not create wrappers, not even as a dry run. The
+// webhooks may work then, so judge does not add this to Problems.
 const webhooksNotAsked = "not asked: "
 
 // ManagerStatus describes the manager's pods.
 type ManagerStatus struct {
 	Replicas int32 `json:"replicas"`
 	Ready    int32 `json:"ready"`
-	// Leader is the identity in the lease, "" if no replica holds it.
+	// Leader is the identity of the replica that holds the lease; "" if no replica holds it.
 	Leader  string      `json:"leader,omitempty"`
 	Renewed metav1.Time `json:"renewed,omitzero"`
-	// Troubles say why pods do not run.
+	// Troubles tell why pods do not run.
 	Troubles []string `json:"troubles,omitempty"`
 }
 
-// Group is the members, or the wrappers, with the same state of Ready and the same reason.
+// Group counts the members, or the wrappers, whose condition Ready has the same status and the same reason.
 type Group struct {
 	Ready  metav1.ConditionStatus `json:"ready"`
 	Reason string                 `json:"reason"`
 	Count  int                    `json:"count"`
-	// Names are the names of the first ten.
+	// Names has the names of the members or wrappers, ten at most.
 	Names []string `json:"names"`
-	// Message is the message of the first.
+	// Message is the message of the condition Ready of the first member or wrapper.
 	Message string `json:"message,omitempty"`
 }
 
-// ClusterSums are sums over all wrappers.
+// ClusterSums has the sums of the member counts in the status of all wrappers.
 type ClusterSums struct {
 	Placed      int64 `json:"placed"`
 	Updated     int64 `json:"updated"`
@@ -87,7 +88,8 @@ type ClusterSums struct {
 
 const maxNames = 10
 
-// ReadStatus reads the state of a host. Problems of the host are part of the result, and no error.
+// ReadStatus reads the state of a host. A problem of the host is part of the result, and not an error. ReadStatus returns
+// an error only if it cannot read the state.
 func ReadStatus(ctx context.Context, cfg *rest.Config) (*Status, error) {
 	c, err := connect(cfg)
 	if err != nil {
@@ -101,7 +103,7 @@ func ReadStatus(ctx context.Context, cfg *rest.Config) (*Status, error) {
 	if err != nil {
 		return nil, explain(err, c.endpoint)
 	}
-	s := &Status{Endpoint: c.endpoint, KubernetesVersion: found.GitVersion, Version: h.version(), Webhooks: WebhooksAnswer}
+	s := &Status{Endpoint: c.endpoint, KubernetesVersion: found.GitVersion, Version: h.version()}
 	if err := s.readManager(ctx, c, h); err != nil {
 		return nil, err
 	}
@@ -109,21 +111,27 @@ func ReadStatus(ctx context.Context, cfg *rest.Config) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := ProbeWebhooks(ctx, c.Client); {
-	case mayNotProbe(err):
-		s.Webhooks = webhooksNotAsked + clean(err.Error())
-	case err != nil:
-		s.Webhooks = clean(err.Error())
-	}
+	s.Webhooks = askWebhooks(ctx, c.Client)
 	s.group(wrappers, members)
 	s.ReadTime = metav1.NewTime(c.now())
 	s.judge(s.ReadTime.Time)
 	return s, nil
 }
 
+// askWebhooks returns the value of Status.Webhooks.
+func askWebhooks(ctx context.Context, c client.Client) string {
+	switch err := ProbeWebhooks(ctx, c); {
+	case mayNotProbe(err):
+		return webhooksNotAsked + clean(err.Error())
+	case err != nil:
+		return clean(err.Error())
+	}
+	return WebhooksAnswer
+}
+
 func (s *Status) readManager(ctx context.Context, c connection, h host) error {
 	manager := h.manager()
-	if manager == nil { // the manager runs outside the cluster, or there is none
+	if manager == nil { // the manager runs outside the cluster, or no manager is installed
 		return s.readLease(ctx, c)
 	}
 	if containers := manager.Spec.Template.Spec.Containers; len(containers) > 0 {
@@ -161,7 +169,7 @@ func (s *Status) readLease(ctx context.Context, c client.Reader) error {
 	return nil
 }
 
-// group sorts members and wrappers by their condition Ready, and sums up the counts.
+// group puts members and wrappers into groups by their condition Ready, and adds up the wrappers' member counts.
 func (s *Status) group(wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberCluster) {
 	s.Members, s.Wrappers = []Group{}, []Group{}
 	for i := range members {
@@ -184,7 +192,7 @@ func (s *Status) group(wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberClu
 			}
 		}
 	}
-	// Groups that are not Ready come first, then the largest.
+	// Groups that are not Ready come before those that are Ready. Within each of the two, larger groups come first.
 	for _, groups := range [][]Group{s.Members, s.Wrappers} {
 		slices.SortStableFunc(groups, func(a, b Group) int {
 			if aTrue, bTrue := a.Ready == metav1.ConditionTrue, b.Ready == metav1.ConditionTrue; aTrue != bTrue {
@@ -198,7 +206,7 @@ func (s *Status) group(wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberClu
 	}
 }
 
-// into adds an object to the group of its condition Ready. Missing means Unknown.
+// into adds an object to the group of its condition Ready. An object without that condition counts as Unknown.
 func into(groups []Group, conditions []metav1.Condition, name string) []Group {
 	ready := metav1.Condition{Status: metav1.ConditionUnknown, Reason: "NotObserved", Message: "the manager has written no status yet"}
 	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); c != nil {
@@ -215,10 +223,11 @@ func into(groups []Group, conditions []metav1.Condition, name string) []Group {
 	return groups
 }
 
-// leaseValid is how long a lease counts after its last renewal. A leader renews it every few seconds.
+// leaseValid is the largest age of a lease for which judge reports no problem. A leader renews the lease every few
+// seconds.
 const leaseValid = time.Minute
 
-// judge lists the problems. A wrapper that is not Ready counts only if it is degraded or stalled on a member.
+// judge sets Problems and Healthy. A wrapper that is not Ready counts as a problem only if it is degraded or stalled on a member.
 func (s *Status) judge(now time.Time) {
 	problem := func(format string, args ...any) { s.Problems = append(s.Problems, fmt.Sprintf(format, args...)) }
 	s.Problems = []string{}
@@ -237,10 +246,11 @@ func (s *Status) judge(now time.Time) {
 	case s.Manager.Leader == "" && s.Image != "":
 		problem("no replica of the manager holds the lease, so no wrapper is pushed")
 	case s.Manager.Leader != "" && now.Sub(s.Manager.Renewed.Time) > leaseValid:
-		problem("the leader, %s, renewed its lease %s ago, so no wrapper is pushed", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
+		problem("the leader, %s, last renewed its lease %s ago, so no wrapper is pushed", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
 	}
 	if s.Webhooks != WebhooksAnswer && !strings.HasPrefix(s.Webhooks, webhooksNotAsked) {
-		problem("the webhooks do not answer: %s", s.Webhooks)
+		problem("the webhooks do not answer, so the API server refuses new and changed wrappers, or does not check them: %s. Look at the manager's pods, and at firewalls and NetworkPolicies "+
+			"between the API server and Service %s/%s; `hostctl init` repairs the webhook configurations", s.Webhooks, systemNamespace, manifests.Service)
 	}
 	for _, g := range s.Members {
 		if g.Ready != metav1.ConditionTrue {
@@ -248,7 +258,7 @@ func (s *Status) judge(now time.Time) {
 		}
 	}
 	if n := s.Clusters.Degraded + s.Clusters.Stalled; n > 0 {
-		problem("wrappers: on %d clusters an object is degraded, or a person has to act (stalled)", n)
+		problem("wrappers: %d pairs of wrapper and cluster are degraded, or stalled until a person acts", n)
 	}
 	s.Healthy = len(s.Problems) == 0
 }

@@ -3,6 +3,7 @@
 package install
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -34,15 +38,15 @@ func TestStatusNamesTheProblems(t *testing.T) {
 		"one replica is missing":             {func(s *Status) { s.Manager.Ready = 1 }, "1 of 2 replicas of the manager are not ready"},
 		"a pod has trouble":                  {func(s *Status) { s.Manager.Troubles = []string{"pod a: x"} }, "pod a: x"},
 		"no leader":                          {func(s *Status) { s.Manager.Leader = "" }, "no replica of the manager holds the lease"},
-		"a leader that stopped":              {func(s *Status) { s.Manager.Renewed = metav1.NewTime(now.Add(-2 * time.Minute)) }, "manager-1, renewed its lease 2m0s ago"},
-		"webhooks that do not answer":        {func(s *Status) { s.Webhooks = "refused" }, "the webhooks do not answer: refused"},
+		"a leader that stopped":              {func(s *Status) { s.Manager.Renewed = metav1.NewTime(now.Add(-2 * time.Minute)) }, "manager-1, last renewed its lease 2m0s ago"},
+		"webhooks that do not answer":        {func(s *Status) { s.Webhooks = "refused" }, "refused. Look at the manager's pods"},
 		"webhooks that the user may not ask": {func(s *Status) { s.Webhooks = "not asked: forbidden" }, ""},
 		"members that are unreachable": {func(s *Status) {
 			s.Members = []Group{{Ready: "False", Reason: "Unreachable", Count: 2, Names: []string{"a", "b"}}}
 		}, "members: 2 Unreachable: a, b"},
 		"members that are well":       {func(s *Status) { s.Members = []Group{{Ready: "True", Reason: "Ready", Count: 2}} }, ""},
 		"wrappers on their way":       {func(s *Status) { s.Clusters = ClusterSums{Placed: 3, Progressing: 3} }, ""},
-		"wrappers that need a person": {func(s *Status) { s.Clusters = ClusterSums{Placed: 3, Stalled: 1, Degraded: 1} }, "on 2 clusters"},
+		"wrappers that need a person": {func(s *Status) { s.Clusters = ClusterSums{Placed: 3, Stalled: 1, Degraded: 1} }, "2 pairs of wrapper and cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := well(now)
@@ -50,6 +54,38 @@ func TestStatusNamesTheProblems(t *testing.T) {
 			s.judge(now)
 			if all := strings.Join(s.Problems, "\n"); s.Healthy != (tc.want == "") || !strings.Contains(all, tc.want) {
 				t.Errorf("want %q, got %t %s", tc.want, s.Healthy, all)
+			}
+		})
+	}
+}
+
+// The API server is a fake that answers the two dry runs of hostctl as the webhooks, RBAC and the network would.
+func TestTheStatusTellsWhetherTheWebhooksAnswer(t *testing.T) {
+	denied := errors.New(`admission webhook "validate-wrappers.federation.fairlead.dev" denied the request: no object of kind NoSuchKind`)
+	down := apierrors.NewInternalError(errors.New(`failed calling webhook "default-wrappers.federation.fairlead.dev": no endpoints available for service "fairlead-webhook"`))
+	for name, tc := range map[string]struct {
+		correct, wrong error
+		want           string
+	}{
+		"they answer":                      {nil, denied, WebhooksAnswer},
+		"no pod of the manager runs":       {down, down, "no endpoints available"},
+		"the validating one is down":       {nil, down, "the refusal did not come from the webhook"},
+		"the API server does not call":     {nil, nil, "it does not call the webhooks"},
+		"the user may not create wrappers": {apierrors.NewForbidden(schema.GroupResource{}, "probe", errors.New("no rule")), nil, webhooksNotAsked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+				Create: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.CreateOption) error {
+					if o := (&client.CreateOptions{}).ApplyOptions(options); len(o.DryRun) == 0 {
+						t.Error("hostctl status must create nothing")
+					}
+					asked++
+					return []error{tc.correct, tc.wrong}[asked-1]
+				},
+			}).Build()
+			if got := askWebhooks(t.Context(), c); !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -16,27 +16,29 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// trouble is a reason for which pods do not run.
+// trouble is a reason why pods of the manager do not run.
 type trouble struct {
 	key, text string
-	// certain is how long the trouble has to last before the installation stops waiting. Zero: the trouble may end at any time.
+	// certain is how long the trouble has to last before the installation stops waiting. 0 means that the installation
+	// waits until its time limit, because the trouble may end at any time.
 	certain time.Duration
 }
 
-// patience is how long a container may wait for a reason before the installation stops waiting. The kubelet repeats pulls and starts,
-// and some succeed later: a registry was busy, or a Secret was created late.
+// patience is how long a container may wait for each reason before the installation gives up. It is not zero, because the
+// kubelet tries pulls and starts again, and a later try may succeed: a registry was busy, or a Secret was created late.
 var patience = map[string]time.Duration{
 	"InvalidImageName":           time.Second,
 	"ErrImageNeverPull":          5 * time.Second,
 	"ImagePullBackOff":           20 * time.Second,
-	"ErrImagePull":               60 * time.Second, // it alternates with ImagePullBackOff
+	"ErrImagePull":               60 * time.Second, // the kubelet reports this reason and ImagePullBackOff by turns
 	"CrashLoopBackOff":           45 * time.Second,
 	"CreateContainerConfigError": 30 * time.Second,
 	"CreateContainerError":       30 * time.Second,
 	"RunContainerError":          30 * time.Second,
 }
 
-// troubles are the reasons for which the pods of a Deployment do not run, by its status and by those of the pods.
+// troubles returns the reasons why the pods of a Deployment do not run. It finds them in the status of the Deployment and
+// of the pods.
 func troubles(d *appsv1.Deployment, pods []corev1.Pod) (all []trouble) {
 	if d == nil {
 		return nil
@@ -50,7 +52,7 @@ func troubles(d *appsv1.Deployment, pods []corev1.Pod) (all []trouble) {
 		pod := &pods[i]
 		for _, c := range pod.Status.Conditions {
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-				// A cluster autoscaler may bring a node.
+				// The field certain stays 0, because a cluster autoscaler may add a node.
 				all = append(all, trouble{key: pod.Name + "/scheduled", text: fmt.Sprintf("pod %s has no node: %s", pod.Name, clean(c.Reason+": "+c.Message))})
 			}
 		}
@@ -70,10 +72,10 @@ func containerTrouble(pod string, s *corev1.ContainerStatus) (trouble, bool) {
 	}
 	text := fmt.Sprintf("pod %s: %s of image %s: %s", pod, clean(w.Reason), clean(s.Image), clean(w.Message))
 	if last := s.LastTerminationState.Terminated; last != nil {
-		text += fmt.Sprintf(" (it ended %d times, the last time with %s, exit code %d; `kubectl --namespace %s logs %s --previous` shows why)",
+		text += fmt.Sprintf(" (the container ended %d times, the last time with %s, exit code %d; `kubectl --namespace %s logs %s --previous` shows why)",
 			s.RestartCount, clean(last.Reason), last.ExitCode, systemNamespace, pod)
 	}
-	// The two reasons of a pull alternate, so they are one trouble.
+	// ErrImagePull and ImagePullBackOff alternate for the same failed pull, so they are one trouble.
 	key := pod + "/" + w.Reason
 	if w.Reason == "ErrImagePull" {
 		key = pod + "/ImagePullBackOff"
@@ -81,7 +83,7 @@ func containerTrouble(pod string, s *corev1.ContainerStatus) (trouble, bool) {
 	return trouble{key: key, text: text, certain: patience[w.Reason]}, true
 }
 
-// clean is text of the cluster on one line.
+// clean returns a text from the cluster on one line, without its final period and cut to maxMessage bytes.
 func clean(text string) string { return strings.TrimSuffix(health.Clean(text, maxMessage), ".") }
 
 // rolloutWatch records when each trouble began.
@@ -92,7 +94,8 @@ type rolloutWatch struct {
 
 func newRolloutWatch() *rolloutWatch { return &rolloutWatch{since: map[string]time.Time{}} }
 
-// observe takes the present troubles. It returns the text of one that is certain, or "".
+// observe records the present troubles. If a trouble has lasted for the time in its field certain, observe returns the trouble's text.
+// Otherwise it returns "".
 func (w *rolloutWatch) observe(all []trouble, now time.Time) (certain string) {
 	w.texts = map[string]string{}
 	for _, t := range all {
@@ -112,7 +115,7 @@ func (w *rolloutWatch) observe(all []trouble, now time.Time) (certain string) {
 	return certain
 }
 
-// present is the text of the present troubles.
+// present returns the texts of the troubles that observe recorded last.
 func (w *rolloutWatch) present() string {
 	var texts []string
 	for _, key := range slices.Sorted(maps.Keys(w.texts)) {
@@ -121,7 +124,8 @@ func (w *rolloutWatch) present() string {
 	return strings.Join(texts, "; ")
 }
 
-// rolledOut reports whether every pod of a Deployment has the present template and is available. It also returns their number as text.
+// rolledOut reports whether every pod of a Deployment has the present template and is available. The text describes the
+// progress: "1 of 2 replicas are ready".
 func rolledOut(d *appsv1.Deployment) (bool, string) {
 	if d == nil || d.Status.ObservedGeneration < d.Generation {
 		return false, "the Deployment's controller has not observed the change yet"
@@ -138,7 +142,8 @@ func rolledOut(d *appsv1.Deployment) (bool, string) {
 	return s.UpdatedReplicas >= wanted && s.AvailableReplicas >= wanted && s.Replicas <= s.UpdatedReplicas, text
 }
 
-// podsOfNewest are the pods of the newest ReplicaSet of a Deployment. Pods of a former version are about to be deleted, so their troubles do not count.
+// podsOfNewest returns the pods of the newest ReplicaSet of a Deployment. Troubles of pods of a former version do not
+// matter, because the Deployment controller is about to delete these pods.
 func podsOfNewest(d *appsv1.Deployment, sets []appsv1.ReplicaSet, pods []corev1.Pod) (own []corev1.Pod) {
 	const revision = "deployment.kubernetes.io/revision"
 	if d.Status.ObservedGeneration < d.Generation {

@@ -32,13 +32,13 @@ func TestATroubleIsCertainOnceItHasLasted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deployment *appsv1.Deployment
 		pod        corev1.Pod
-		certain    time.Duration // 0: never
+		certain    time.Duration // 0 if the installation waits until its time limit
 		text       string        // "" for no trouble
 	}{
 		"a pull that fails":               {pod: waiting("ImagePullBackOff"), certain: 20 * time.Second, text: "pod manager-1: ImagePullBackOff of image r.example/m:v1: because. of this"},
 		"a pull that has just failed":     {pod: waiting("ErrImagePull"), certain: time.Minute, text: "ErrImagePull"},
 		"a name that is none":             {pod: waiting("InvalidImageName"), certain: time.Second, text: "InvalidImageName"},
-		"a program that ends":             {pod: crashed, certain: 45 * time.Second, text: "it ended 3 times, the last time with OOMKilled, exit code 137"},
+		"a program that ends":             {pod: crashed, certain: 45 * time.Second, text: "the container ended 3 times, the last time with OOMKilled, exit code 137"},
 		"a container that is being made":  {pod: waiting("ContainerCreating")},
 		"a pod without a node":            {pod: unscheduled, text: "pod manager-1 has no node: Unschedulable: 0/3 nodes are available"},
 		"pods that cannot be created":     {deployment: refused, certain: 15 * time.Second, text: "no pod can be created: FailedCreate: violates PodSecurity"},
@@ -77,7 +77,8 @@ func TestTheTimeOfATroubleBeginsAgainAfterItEnded(t *testing.T) {
 	if got := w.observe(pull, began.Add(30*time.Second)); got != "" {
 		t.Errorf("it is certain: %s", got)
 	}
-	// The two reasons of a pull alternate, and count as one trouble.
+	// The kubelet reports ErrImagePull and ImagePullBackOff by turns for one failed pull, so they must count as one
+	// trouble.
 	w.observe(troubles(&appsv1.Deployment{}, []corev1.Pod{waiting("ErrImagePull")}), began.Add(45*time.Second))
 	if got := w.observe(pull, began.Add(50*time.Second)); got == "" {
 		t.Error("it is not certain")

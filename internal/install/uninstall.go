@@ -23,18 +23,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// UninstallOptions are the settings of a removal.
+// UninstallOptions are the settings of an uninstallation.
 type UninstallOptions struct {
-	// DeleteWrappers deletes all wrappers with onDelete: KeepAll, unjoins all members, and removes CRDs, credentials and keys too.
+	// DeleteWrappers makes Uninstall first set onDelete: KeepAll in all wrappers, delete the wrappers, and unjoin all
+	// members. At the end Uninstall also removes CRDs, credentials and keys.
 	DeleteWrappers bool
-	// Wait bounds each wait: for the wrappers, for a member, for the manager's pods.
+	// Wait is the time limit of each single wait: for the wrappers, for each member, for the manager's pods.
 	Wait time.Duration
 }
 
-// Left counts the objects that a removal leaves on the host.
+// Left counts the objects that an uninstallation leaves on the host.
 type Left struct{ Wrappers, Members, Secrets int }
 
-// uninstaller is one removal under way.
+// uninstaller has the state of one uninstallation.
 type uninstaller struct {
 	connection
 	cfg      *rest.Config
@@ -45,8 +46,8 @@ type uninstaller struct {
 	there host
 }
 
-// Uninstall removes the host part. CRDs, wrappers, credentials, keys and the record stay, unless the options say otherwise.
-// Objects on members stay in any case.
+// Uninstall removes the host part (see the package comment). It leaves CRDs, wrappers, credentials, keys and the record,
+// unless DeleteWrappers is set. It always leaves the objects on members.
 func Uninstall(ctx context.Context, cfg *rest.Config, opts UninstallOptions, printer *progress.Printer) (Left, error) {
 	c, err := connect(cfg)
 	if err != nil {
@@ -55,7 +56,8 @@ func Uninstall(ctx context.Context, cfg *rest.Config, opts UninstallOptions, pri
 	u := &uninstaller{connection: c, cfg: cfg, opts: opts, progress: printer}
 	steps := []func(context.Context) error{u.discover, u.removeWebhooks, u.removeManager, u.removeRest}
 	if opts.DeleteWrappers {
-		// Wrappers and members go while the manager and its webhooks are there: the manager does that work.
+		// Deleting wrappers and unjoining members is the manager's work, so these steps run before the steps that remove
+		// the manager and its webhooks.
 		steps = []func(context.Context) error{
 			u.discover, u.probe, u.deleteWrappers, u.unjoin, u.removeWebhooks, u.removeManager, u.removeRest, u.removeCRDs, u.removeNamespace,
 		}
@@ -82,7 +84,8 @@ func (u *uninstaller) discover(ctx context.Context) error {
 	return u.there.refuse()
 }
 
-// removeWebhooks comes first: while webhooks are there and no manager runs, no client can remove the finalizer of a wrapper.
+// removeWebhooks deletes the webhook configurations. It runs before removeManager: without a manager the API server could
+// not call the webhooks, and would refuse every change of a wrapper, even the removal of its finalizer.
 func (u *uninstaller) removeWebhooks(ctx context.Context) error {
 	return u.remove(ctx, "webhooks", []client.Object{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: manifests.Webhook}},
@@ -90,7 +93,8 @@ func (u *uninstaller) removeWebhooks(ctx context.Context) error {
 	})
 }
 
-// removeManager removes the manager, and waits until its pods are gone. A later step removes the roles that a running manager needs.
+// removeManager deletes the manager's Deployment, and waits until its pods are gone: the next step deletes the roles, which
+// a running manager needs.
 func (u *uninstaller) removeManager(ctx context.Context) error {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: manifests.Manager}}
 	if err := u.remove(ctx, "the manager", []client.Object{d}); err != nil {
@@ -105,7 +109,7 @@ func (u *uninstaller) removeManager(ctx context.Context) error {
 		return err == nil && len(pods.Items) == 0, transient(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("pods of the manager are not gone after %s: %s. Check that their node answers, then run this again", u.opts.Wait, names(pods.Items))
+		return fmt.Errorf("pods of the manager are not gone after %s: %s. Check that their nodes answer, then run this command again", u.opts.Wait, names(pods.Items))
 	}
 	return err
 }
@@ -118,11 +122,12 @@ func names(pods []corev1.Pod) string {
 	return strings.Join(all, ", ")
 }
 
-// removeRest removes the other objects of an installation, by any tool and with any values. It also removes those that an earlier version
-// of hostctl applied.
+// removeRest deletes the other objects of the host part, except the CRDs and the namespace. It deletes them even if another
+// tool installed them or if the values have changed since. It also deletes the objects that only an earlier version of
+// hostctl applied.
 func (u *uninstaller) removeRest(ctx context.Context) error {
 	all := manifests.Default()
-	all.CertManager.Enabled, all.ServiceMonitor.Enabled = true, true
+	all.CertManager.Enabled, all.ServiceMonitor.Enabled, all.PrometheusRule.Enabled = true, true, true
 	installed, err := manifests.Objects(all, "")
 	if err != nil {
 		return err
@@ -149,7 +154,7 @@ func (u *uninstaller) removeRest(ctx context.Context) error {
 	return u.remove(ctx, "services, policies, account and roles", objects)
 }
 
-// remove deletes objects that may be there, as one step.
+// remove deletes objects, and shows this as one step of progress. It ignores objects that do not exist.
 func (u *uninstaller) remove(ctx context.Context, what string, objects []client.Object) error {
 	step := u.progress.Step("removing %s", what)
 	gone := 0
@@ -165,14 +170,14 @@ func (u *uninstaller) remove(ctx context.Context, what string, objects []client.
 		}
 	}
 	if gone == 0 {
-		step.Donef("%s: nothing was there", what)
+		step.Donef("%s: there was nothing to remove", what)
 		return nil
 	}
 	step.Donef("%s: %d deleted", what, gone)
 	return nil
 }
 
-// left counts the objects that stay.
+// left counts the wrappers, members and Secrets that stay on the host.
 func (u *uninstaller) left(ctx context.Context) (Left, error) {
 	if u.opts.DeleteWrappers {
 		return Left{}, nil

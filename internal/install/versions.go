@@ -17,27 +17,29 @@ import (
 // Versions are the versions of hostctl, a host and its members. Its JSON is what `hostctl version -o json` prints.
 type Versions struct {
 	Client string `json:"client"`
-	// Host is nil if it did not answer, or was not asked.
+	// Host is nil if the host did not answer, or if the user asked only for the version of hostctl.
 	Host    *HostVersion    `json:"host,omitempty"`
 	Members []MemberVersion `json:"members,omitempty"`
-	// Warnings name parts that are too old or too new.
+	// Warnings has a text if the versions of hostctl and the host are too far apart, and one for each member whose CRDs or collector of
+	// Fairlead are older than the host's.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 // HostVersion is the version of the host part.
 type HostVersion struct {
-	// Version is the version of the last init, or else the tag of the manager's image. It is "" if neither is known.
+	// Version is the version that `hostctl init` installed last, or else the tag of the manager's image. It is "" if
+	// neither is known.
 	Version           string `json:"version,omitempty"`
 	Image             string `json:"image,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion"`
 }
 
-// MemberVersion is the version of a member, as far as the host knows it.
+// MemberVersion is the version of a member, as the status of its MemberCluster shows it.
 type MemberVersion struct {
 	Name              string                 `json:"name"`
 	KubernetesVersion string                 `json:"kubernetesVersion,omitempty"`
 	Collector         v1alpha1.CollectorMode `json:"collector"`
-	// Outdated names the parts of the member that are older than the host. It is "" if there are none.
+	// Outdated names the parts of the member that are older than the host; "" if none is.
 	Outdated string `json:"outdated,omitempty"`
 }
 
@@ -76,8 +78,9 @@ func ReadVersions(ctx context.Context, cfg *rest.Config, own string) (*Versions,
 	return v, nil
 }
 
-// skew names versions that are too far apart. Releases may differ by one minor version. Builds that are no release have no minor
-// version: there skew names every difference.
+// skew returns a warning if the versions of hostctl and the host are too far apart, and a warning for each outdated member.
+// Two releases may differ by one minor version. A build that is not a release has no minor version, so hostctl and the host
+// must then have the same version.
 func (v *Versions) skew() (warnings []string) {
 	if v.Host != nil && v.Host.Version != "" {
 		warnings = append(warnings, skewOf(v.Client, v.Host.Version)...)
@@ -99,7 +102,7 @@ func skewOf(client, host string) []string {
 		return nil
 	}
 	if order < 0 {
-		return []string{fmt.Sprintf("this hostctl, %s, is older than the host, %s: use one of the host's version", client, host)}
+		return []string{fmt.Sprintf("this hostctl, %s, is older than the host, %s: use a hostctl of the host's version", client, host)}
 	}
 	return []string{fmt.Sprintf("the host, %s, is older than this hostctl, %s: `hostctl init` upgrades it", host, client)}
 }

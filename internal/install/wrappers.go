@@ -21,10 +21,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// maxNamed bounds how many wrappers a message names.
+// maxNamed is the largest number of wrappers that a message names.
 const maxNamed = 5
 
-// readWrappers lists all wrappers and members. A host without the CRDs has none.
+// readWrappers lists all wrappers and MemberClusters. If a CRD does not exist, there are no objects of its kind, and no
+// error.
 func readWrappers(ctx context.Context, c client.Reader) (wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberCluster, err error) {
 	namespaced, cluster, registry := &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}, &v1alpha1.MemberClusterList{}
 	for _, list := range []client.ObjectList{namespaced, cluster, registry} {
@@ -41,7 +42,8 @@ func readWrappers(ctx context.Context, c client.Reader) (wrappers []v1alpha1.Wra
 	return wrappers, registry.Items, nil
 }
 
-// probe refuses to begin if no manager could delete the wrappers and unjoin the members.
+// probe returns an error if wrappers or members exist and the webhooks do not answer. The manager then probably does not
+// run, and without it wrappers are never deleted and members never unjoined.
 func (u *uninstaller) probe(ctx context.Context) error {
 	wrappers, members, err := readWrappers(ctx, u.Client)
 	if err != nil || len(wrappers)+len(members) == 0 {
@@ -52,14 +54,16 @@ func (u *uninstaller) probe(ctx context.Context) error {
 		return forbidden(err, "asking the webhooks")
 	}
 	if err != nil {
-		return fmt.Errorf("the manager has to delete %d wrappers and unjoin %d members, and its webhooks do not answer: %w. `hostctl init` repairs the host part. Nothing was removed",
+		return fmt.Errorf("the manager has to delete %d wrappers and unjoin %d members, and its webhooks do not answer: %w. Nothing was removed. "+
+			"Repair the host part with `hostctl init`, then run this command again",
 			len(wrappers), len(members), err)
 	}
 	return nil
 }
 
-// deleteWrappers sets onDelete: KeepAll in all wrappers, then deletes them, then waits until they are gone. It deletes no wrapper without
-// that policy, so a removal that stops half-way has deleted nothing on a member.
+// deleteWrappers sets onDelete: KeepAll in all wrappers, then deletes the wrappers, and waits until they no longer exist.
+// It deletes none before all have KeepAll, so that an uninstallation that stops half-way leaves every object on the
+// members.
 func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 	wrappers, _, err := readWrappers(ctx, u.Client)
 	if err != nil || len(wrappers) == 0 {
@@ -87,8 +91,9 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 		if left, _, err = readWrappers(ctx, u.Client); err != nil {
 			return false, transient(err)
 		}
-		step.Update("%d are left", len(left))
-		// A tool may create a wrapper again, or reset its policy while its deletion waits for a member.
+		step.Update("%d wrappers are left", len(left))
+		// A GitOps tool may create a wrapper again, or change onDelete back while the wrapper's deletion waits for a
+		// member.
 		for _, w := range left {
 			if w.GetDeletionTimestamp() != nil && w.WrapperSpec().OnDelete == v1alpha1.KeepAll {
 				continue
@@ -110,7 +115,7 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 	return nil
 }
 
-// keepAll sets onDelete: KeepAll, and reads what the API server stored.
+// keepAll sets onDelete: KeepAll in a wrapper. Afterwards w is the wrapper as the API server stored it.
 func (u *uninstaller) keepAll(ctx context.Context, w v1alpha1.Wrapper) error {
 	if w.WrapperSpec().OnDelete == v1alpha1.KeepAll {
 		return nil
@@ -122,19 +127,21 @@ func (u *uninstaller) keepAll(ctx context.Context, w v1alpha1.Wrapper) error {
 	return nil
 }
 
-// Bounds of the work on one wrapper.
+// These constants bound the work on one wrapper.
 const (
-	maxPutBack   = 5  // how often its onDelete, or the whole wrapper, may be put back
-	maxConflicts = 30 // how often it may change between a read and its deletion; the manager writes its status
+	maxPutBack   = 5  // how often another client may undo this command's change or deletion of the wrapper
+	maxConflicts = 30 // how often the wrapper may change between a read and its deletion, for example because the manager writes its status
 )
 
-// deleteKept deletes a wrapper exactly as it was read, with onDelete: KeepAll. A GitOps controller may put the earlier policy back at any
-// moment, and a deletion under that policy would delete objects on members. putBack counts such resets by the wrapper's name.
+// deleteKept sets onDelete: KeepAll in a wrapper if necessary, and deletes the wrapper. A GitOps tool may restore the
+// earlier onDelete at any moment, and a deletion with that onDelete would delete objects on members. So the deletion has as
+// precondition the resourceVersion in which deleteKept read KeepAll. putBack counts, by the wrapper's name, how often
+// another client has restored the wrapper.
 func (u *uninstaller) deleteKept(ctx context.Context, w v1alpha1.Wrapper, putBack map[string]int) error {
 	for range maxConflicts {
 		if w.WrapperSpec().OnDelete != v1alpha1.KeepAll {
 			if putBack[nameOf(w)]++; putBack[nameOf(w)] > maxPutBack {
-				return fmt.Errorf("another client restores %s each time this command changes or deletes it: suspend your GitOps tool first, then run this again. "+
+				return fmt.Errorf("another client restores %s each time this command changes or deletes it: suspend your GitOps tool first, then run this command again. "+
 					"The host part is still there", nameOf(w))
 			}
 			if err := u.keepAll(ctx, w); err != nil {
@@ -156,14 +163,14 @@ func (u *uninstaller) deleteKept(ctx context.Context, w v1alpha1.Wrapper, putBac
 			return fmt.Errorf("reading %s again: %w", nameOf(w), err)
 		}
 	}
-	return fmt.Errorf("deleting %s: it changed %d times between a read and its deletion. Run this again. The host part is still there", nameOf(w), maxConflicts)
+	return fmt.Errorf("deleting %s: the wrapper changed %d times between a read and its deletion. Run this command again. The host part is still there", nameOf(w), maxConflicts)
 }
 
-// stillThere is the error that names the wrappers that are not gone, and why.
+// stillThere returns an error that names the wrappers that are still being deleted, each with the message of its condition Ready.
 func stillThere(left []v1alpha1.Wrapper) error {
 	var lines []string
 	for _, w := range left[:min(len(left), maxNamed)] {
-		why := "the manager has written no reason"
+		why := "the manager has written no condition Ready"
 		for _, c := range w.WrapperStatus().Conditions {
 			if c.Type == v1alpha1.ConditionReady {
 				why = clean(c.Reason + ": " + c.Message)
@@ -175,7 +182,7 @@ func stillThere(left []v1alpha1.Wrapper) error {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
 	}
 	return fmt.Errorf("%d wrappers wait for a member; the host part is still there. To stop waiting, release the wrapper (`hostctl approve NAME --release CLUSTER`) "+
-		"or forget the member (`hostctl unjoin CLUSTER --forget`). Then run this again:\n%s", len(left), strings.Join(lines, "\n"))
+		"or forget the member (`hostctl unjoin CLUSTER --forget`). Then run this command again:\n%s", len(left), strings.Join(lines, "\n"))
 }
 
 func nameOf(w v1alpha1.Wrapper) string {
@@ -185,7 +192,7 @@ func nameOf(w v1alpha1.Wrapper) string {
 	return "fed/" + w.GetName() + " in " + w.GetNamespace()
 }
 
-// unjoin unjoins every member. The manager removes Fairlead's objects from it.
+// unjoin unjoins every member. The manager then removes Fairlead's objects from each member.
 func (u *uninstaller) unjoin(ctx context.Context) error {
 	_, members, err := readWrappers(ctx, u.Client)
 	if err != nil {
@@ -195,17 +202,18 @@ func (u *uninstaller) unjoin(ctx context.Context) error {
 		name := members[i].Name
 		report := func(s join.Step) { u.progress.Note("%s %s", clean(s.What), s.Outcome) }
 		if err := join.Unjoin(ctx, u.cfg, nil, join.UnjoinOptions{Name: name, Wait: u.opts.Wait}, report); err != nil {
-			return fmt.Errorf("%w. The host part is still there; run this again afterwards", err)
+			return fmt.Errorf("%w. The host part is still there; run this command again afterwards", err)
 		}
 	}
 	return nil
 }
 
-// removeCRDs removes the host's CRDs, and waits until they are gone. No object of theirs is left by now, except Approvals.
+// removeCRDs removes the host's CRDs, and waits until they no longer exist. The API server deletes all objects of a kind
+// with its CRD: here only Approvals are left. If wrappers or members exist again, removeCRDs returns an error instead.
 func (u *uninstaller) removeCRDs(ctx context.Context) error {
 	if wrappers, members, err := readWrappers(ctx, u.Client); err != nil || len(wrappers)+len(members) > 0 {
 		if err == nil {
-			err = fmt.Errorf("%d wrappers and %d members were made meanwhile, so the CRDs stay: run this again", len(wrappers), len(members))
+			err = fmt.Errorf("%d wrappers and %d members were created meanwhile, so the CRDs stay: run this command again", len(wrappers), len(members))
 		}
 		return err
 	}
@@ -250,7 +258,7 @@ func (u *uninstaller) awaitGone(ctx context.Context, objects ...client.Object) e
 		})
 		switch {
 		case wait.Interrupted(err) && ctx.Err() == nil:
-			return fmt.Errorf("%s is still being deleted after %s. See its finalizers, then run uninstall again: %w", describeObject(obj), u.opts.Wait, err)
+			return fmt.Errorf("%s is still being deleted after %s. Look at its finalizers, then run `hostctl uninstall` again: %w", describeObject(obj), u.opts.Wait, err)
 		case err != nil:
 			return fmt.Errorf("waiting until %s is gone: %w", describeObject(obj), err)
 		}

@@ -16,11 +16,17 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// putAccounts creates the two service accounts and grants the rights that they need in fairlead-system.
+// putAccounts creates the host's account and the collector's account, and grants them their rights in fairlead-system. The
+// order matters:
 //
-// If the wrong side may hold tokens of the collector's account, putAccounts deletes the account and creates it again. It
-// deletes the account before it changes the host's Role, and creates it after that. So the host cannot use its earlier
-// rights to request a token of the new account. If a join is killed in between, the next join finds no old account to keep.
+//  1. dropCollectorAccount deletes the collector's account if a party that must not have its tokens may have some (see
+//     mayKeepAccount).
+//  2. putSystemRoles withdraws the host's right to create tokens of the collector's account, unless the collector runs
+//     inside the manager.
+//  3. putAccounts creates the collector's account again. The host cannot get a token of the new account with its earlier
+//     rights.
+//
+// If a join is killed after step 1, the next join finds no collector's account, and creates it.
 func (p *joiner) putAccounts(ctx context.Context) error {
 	var t tally
 	account, outcome, err := put(ctx, p.member, serviceAccount(HostAccount), func(*corev1.ServiceAccount) {})
@@ -51,13 +57,16 @@ func (p *joiner) putAccounts(ctx context.Context) error {
 	return nil
 }
 
-// dropCollectorAccount deletes the collector's account if the wrong side may hold its tokens: the host, although the
-// collector runs elsewhere, or the reverse. The join then makes the account again, so that the API server refuses
-// every earlier token of the collector. It also deletes an account whose owner is an earlier host account: the
-// garbage collector is about to delete that.
+// dropCollectorAccount deletes the collector's account in two cases. The API server then refuses all tokens of the account.
+// putAccounts creates it again.
 //
-// A collector on the member is deleted with the account, and before it: otherwise its pods would continue with tokens that no
-// API server accepts.
+//   - mayKeepAccount returns false. For example, the host ran the collector and has a token, and this join moves the
+//     collector to the member.
+//   - The present account of the host does not own it. It then usually belongs to an account of the host that no longer
+//     exists, so the member's garbage collector is about to delete it.
+//
+// dropCollectorAccount deletes the collector's Deployment on the member first. Otherwise the Deployment's pods would
+// continue with tokens that the API server refuses.
 func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 	present, err := p.presentCollector(ctx)
 	if err != nil {
@@ -84,7 +93,7 @@ func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 		return "", err
 	}
 	deployed := present != nil && membercollector.IsOurs(present)
-	if isOwned && hasTokens(p.collector, holds, may, deployed) {
+	if isOwned && mayKeepAccount(p.collector, holds, may, deployed) {
 		return Unchanged, nil
 	}
 	if err := p.dropMemberCollector(ctx); err != nil {
@@ -93,9 +102,11 @@ func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 	return p.member.remove(ctx, account)
 }
 
-// hasTokens reports whether only the side that runs the collector in this mode can have tokens of the collector's account. The host has
-// them if it holds one or may create one. The pods of a Deployment on the member have them. If neither is so, only an administrator can.
-func hasTokens(mode v1alpha1.CollectorMode, hostHolds, hostMay, deployed bool) bool {
+// mayKeepAccount reports whether the collector's account can stay: the party that runs the collector in this mode must have
+// tokens of the account, and no other party may have any. The host has tokens if its Secret holds one (hostHolds), and may
+// have some if its Role lets it create tokens (hostMay). The pods of a collector's Deployment on the member have tokens
+// (deployed). In mode External an administrator creates the tokens, so neither the host nor such pods may have any.
+func mayKeepAccount(mode v1alpha1.CollectorMode, hostHolds, hostMay, deployed bool) bool {
 	switch mode {
 	case v1alpha1.CollectorHost:
 		return hostHolds && !deployed
@@ -106,8 +117,9 @@ func hasTokens(mode v1alpha1.CollectorMode, hostHolds, hostMay, deployed bool) b
 	}
 }
 
-// hostMayCreateTokens reports whether the Role of an earlier join lets the host create tokens of an account. The Secret
-// at the host does not show this: it may be gone, or the host may hold tokens that it did not store.
+// hostMayCreateTokens reports whether the Role on the member, which an earlier join wrote, lets the host create tokens of
+// an account. The Secret at the host does not prove that the host has no token: the host can store a token elsewhere, and a
+// person can delete the Secret.
 func (p *joiner) hostMayCreateTokens(ctx context.Context, account string) (bool, error) {
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: HostAccount}}
 	if err := p.member.get(ctx, role); errors.Is(err, errAbsent) {
@@ -120,8 +132,8 @@ func (p *joiner) hostMayCreateTokens(ctx context.Context, account string) (bool,
 	}), nil
 }
 
-// putSystemRoles grants the rights that are needed in fairlead-system. Roles and bindings belong to the service
-// account, and are deleted with it.
+// putSystemRoles grants both accounts their rights in fairlead-system. The host's account owns the Roles and RoleBindings,
+// so the member's garbage collector deletes them after that account.
 func (p *joiner) putSystemRoles(ctx context.Context) (Outcome, error) {
 	var t tally
 	for _, r := range []role{

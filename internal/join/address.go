@@ -19,7 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
-// address is how the host will reach the member.
+// address is how the host will connect to the member's API server. ca is a CA bundle in PEM; without it the host trusts its
+// system's roots.
 type address struct {
 	endpoint      string
 	ca            []byte
@@ -27,12 +28,19 @@ type address struct {
 	proxyURL      string
 }
 
-// NoProxy is Options.ProxyURL for a member that the host is to reach without a proxy, whatever an earlier join said.
+// NoProxy is the value of Options.ProxyURL (flag --proxy-url) that makes the host connect to the member directly, even if
+// an earlier join set a proxy.
 const NoProxy = "none"
 
-// addressOf takes the address from the options of the join, then from the address that the host's credentials are
-// bound to, then from the kubeconfig that the join uses. It ignores the MemberCluster. An editor of the MemberCluster
-// could otherwise redirect the new token of a later join to a server of their own.
+// addressOf chooses how the host will connect to the member. For each part it takes the first source that has a value:
+//
+//   - endpoint: --server, the earlier join, the member's kubeconfig
+//   - TLS server name: the kubeconfig, the earlier join
+//   - proxy: --proxy-url, the earlier join
+//   - CA: the kubeconfig
+//
+// bound has the values of the earlier join, from the Secret at the host. addressOf does not read them from the
+// MemberCluster: a user who can edit the MemberCluster could redirect the token of the next join to a server of their own.
 func addressOf(host, member *rest.Config, opts Options, bound credentials.Binding) (address, error) {
 	a := address{
 		endpoint:      cmp.Or(opts.Server, bound.Endpoint, member.Host),
@@ -43,7 +51,7 @@ func addressOf(host, member *rest.Config, opts Options, bound credentials.Bindin
 		a.proxyURL = ""
 	}
 	if member.Insecure {
-		return a, errors.New("the cluster's kubeconfig says insecure-skip-tls-verify: the host would send its token to any server that answers there; " +
+		return a, errors.New("the cluster's kubeconfig says insecure-skip-tls-verify, so the host would send its token to any server that answers at that address; " +
 			"put the cluster's CA into the kubeconfig (certificate-authority-data) instead")
 	}
 	var err error
@@ -62,8 +70,8 @@ func addressOf(host, member *rest.Config, opts Options, bound credentials.Bindin
 	return a, a.checkLoopback(host.Host)
 }
 
-// edits are the connection fields in which a MemberCluster differs from the binding of the host's credentials. A
-// person or a program wrote them, not a join.
+// edits returns the connection fields that differ between a MemberCluster and bound, the binding in the Secret at the host.
+// A join writes the same values to both, so another client has changed these fields.
 func edits(have v1alpha1.MemberClusterSpec, bound credentials.Binding) []edit {
 	var found []edit
 	for _, e := range []edit{
@@ -81,19 +89,23 @@ func edits(have v1alpha1.MemberClusterSpec, bound credentials.Binding) []edit {
 	return found
 }
 
-// edit is a field of the connection that a person changed in the MemberCluster. have is that value, bound is the value in the Secret.
-// meant says how to make the join use have.
+// edit is a connection field that another client changed in a MemberCluster. field is its name, have its value in the
+// MemberCluster, and bound its value in the Secret at the host. meant tells the user how to make a join use the value of
+// the MemberCluster.
 type edit struct{ field, have, bound, meant string }
 
-// checkLoopback refuses an address that leads the host to itself. A host that is on loopback too runs on the same
-// machine, as in the sandbox. With a proxy only the proxy's address is checked, because the proxy resolves the member's.
+// checkLoopback refuses a loopback address of the member or of the proxy: the host would connect to its own machine. With a
+// proxy, checkLoopback checks only the proxy's address, because the proxy connects to the member. If the host's own address
+// is a loopback address too, checkLoopback accepts every address: host and member then run on this machine, as in the
+// sandbox.
 func (a address) checkLoopback(host string) error {
 	if isLoopback(host) {
 		return nil
 	}
 	if a.proxyURL != "" {
 		if isLoopback(a.proxyURL) {
-			return fmt.Errorf("--proxy-url %s is a loopback address: at the host it leads to the host itself", credentials.WithoutUser(a.proxyURL))
+			return fmt.Errorf("--proxy-url %s is a loopback address: at the host it leads to the host itself. "+
+				"Give the address at which the host reaches the proxy", credentials.WithoutUser(a.proxyURL))
 		}
 		return nil
 	}
@@ -107,7 +119,7 @@ func (a address) checkLoopback(host string) error {
 func checkURL(what, raw string, schemes ...string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return fmt.Errorf("%s is no URL: write %s://HOST:PORT", what, schemes[0]) // it may hold a password
+		return fmt.Errorf("%s is no URL: write %s://HOST:PORT", what, schemes[0]) // the message leaves out the URL, which may contain a password
 	}
 	raw = u.Redacted()
 	if u.Hostname() == "" {
@@ -118,10 +130,10 @@ func checkURL(what, raw string, schemes ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %s has another scheme than %s", what, raw, strings.Join(schemes, ", "))
+	return fmt.Errorf("%s: %s has none of the supported schemes: %s", what, raw, strings.Join(schemes, ", "))
 }
 
-// isLoopback reports whether a URL, or HOST:PORT as kubeconfigs may have it, leads back to the machine that uses it.
+// isLoopback reports whether a URL, or a HOST:PORT of a kubeconfig, leads back to the machine that uses it.
 func isLoopback(raw string) bool {
 	if !strings.Contains(raw, "://") {
 		raw = "https://" + raw
@@ -138,7 +150,7 @@ func isLoopback(raw string) bool {
 	return ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// caOf is the PEM bundle of a connection, nil when it trusts the system's roots.
+// caOf returns the CA bundle of a connection in PEM. It returns nil if the connection trusts the system's roots.
 func caOf(cfg *rest.Config) ([]byte, error) {
 	ca, from := cfg.CAData, "certificate-authority-data"
 	if len(ca) == 0 && cfg.CAFile != "" {

@@ -18,27 +18,32 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// errHopeless ends the wait for a collector that does not start, or for a manager that does not reach the member.
+// errHopeless ends the wait for Ready before its time is over: for longer than patience, the collector has failed to start
+// or the manager has failed to reach the member.
 var errHopeless = errors.New("it does not change")
 
 const (
 	// readInterval is the time between two reads of the collector's Deployment.
 	readInterval = time.Second
-	// patience is how long a pod may fail for one reason, or the manager may fail to reach the member, before the join gives up. A
-	// kubelet tries to pull an image again after 10 and after 20 seconds, so one failure of a registry does not end the join.
+	// patience is how long the join waits while the collector's pod fails for one reason, or while the manager does not
+	// reach the member. A kubelet pulls an image again 10 s after the first failure and 20 s after the second, so one
+	// failure of a registry does not end the join.
 	patience = 40 * time.Second
 )
 
-// collectorRollout is what the join sees of a collector that it has installed on the member.
+// collectorRollout observes the Deployment of the collector that the join has installed on the member.
 type collectorRollout struct {
 	joiner *joiner
 	state  membercollector.State
-	// lastRead is when the join read the state, since is when the state got its reason.
-	lastRead, since time.Time
+	// lastRead is when the join last read the state; zero before the first read.
+	lastRead time.Time
+	// since is when the state first had its present reason.
+	since time.Time
 }
 
-// look reports whether the collector on the member runs as this join installed it; it is true where the collector runs elsewhere.
-// It notes each new reason for which the collector does not run.
+// look reads the collector's state at most once per readInterval. done is true once the collector runs as this join
+// installed it; if the member's collector runs elsewhere, done is always true. look tells the user each new reason why the
+// collector does not run. If one reason lasts longer than patience, look returns errHopeless.
 func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
 	p := r.joiner
 	if p.collector != v1alpha1.CollectorMember {
@@ -50,7 +55,7 @@ func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
 	}
 	before := r.state
 	state, err := p.collectorState(ctx)
-	if err != nil { // the next look may succeed; the join has written everything
+	if err != nil { // the join does not fail, because it has written everything, and the next read may succeed
 		state = membercollector.State{Reason: v1alpha1.ReasonCollectorStarting, Message: err.Error()}
 	}
 	r.state, r.lastRead = state, now
@@ -81,7 +86,7 @@ func (p *joiner) collectorState(ctx context.Context) (membercollector.State, err
 	return membercollector.StateOf(deployment, pods.Items), nil
 }
 
-// wait is how long the join waits for the member to be Ready.
+// wait returns how long the join waits for the member to be Ready.
 func (p *joiner) wait() time.Duration {
 	if p.collector == v1alpha1.CollectorMember && p.opts.CollectorWait != 0 {
 		return p.opts.CollectorWait
@@ -89,17 +94,18 @@ func (p *joiner) wait() time.Duration {
 	return p.opts.Wait
 }
 
-// hostReach follows whether the host's manager reaches the member. The join itself has reached the member, perhaps on another path:
-// the manager may run in a pod of the host.
+// hostReach observes whether the manager reaches the member. The join cannot know this from its own requests: the manager
+// may use another network path, for example from a pod of the host.
 type hostReach struct {
 	joiner *joiner
-	// since is when the join first read that the manager does not reach the member; zero while it does.
+	// since is when the join first read that the manager does not reach the member; zero while the manager reaches it.
 	since time.Time
 }
 
-// look notes that the manager does not reach the member, and ends the wait when that does not change.
+// look tells the user, once per outage, that the manager does not reach the member. If the outage lasts longer than
+// patience, look returns errHopeless.
 func (r *hostReach) look(ready *metav1.Condition) error {
-	if ready == nil || ready.Status == metav1.ConditionTrue || ready.Reason != v1alpha1.ReasonUnreachable && ready.Reason != v1alpha1.ReasonRedirected {
+	if ready == nil || ready.Status == metav1.ConditionTrue || !v1alpha1.IsUnreachable(ready.Reason) && ready.Reason != v1alpha1.ReasonRedirected {
 		r.since = time.Time{}
 		return nil
 	}

@@ -15,15 +15,17 @@ import (
 
 func TestAManagerThatDoesNotReachTheMemberEndsTheWait(t *testing.T) {
 	lost := &metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+	slow := &metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTimeout, Message: "no answer"}
 	reached := &metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoHeartbeat}
 	for name, tc := range map[string]struct {
-		// seen are the conditions Ready, one every ten seconds.
+		// seen has the condition Ready as the join reads it, every ten seconds.
 		seen      []*metav1.Condition
 		wantNotes int
 		wantEnd   bool
 	}{
 		"it reaches the member":       {seen: []*metav1.Condition{nil, reached, reached, reached, reached, reached}},
 		"it never does":               {seen: []*metav1.Condition{nil, lost, lost, lost, lost, lost}, wantNotes: 1, wantEnd: true},
+		"each probe fails otherwise":  {seen: []*metav1.Condition{nil, lost, slow, lost, slow, slow}, wantNotes: 1, wantEnd: true},
 		"it does after half a minute": {seen: []*metav1.Condition{lost, lost, lost, reached, reached, reached, reached}, wantNotes: 1},
 		"it loses the member again":   {seen: []*metav1.Condition{lost, lost, reached, lost, lost, lost}, wantNotes: 2},
 	} {

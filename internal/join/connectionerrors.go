@@ -20,12 +20,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// Explain describes to hostctl's users why a request to a cluster failed, at endpoint. It returns an error that does not
-// concern the connection unchanged.
+// Explain returns an error that tells the user of hostctl why the connection to a cluster failed. endpoint is the address
+// of the cluster's API server. If the connection is not the cause of err, Explain returns err unchanged.
 func Explain(err error, cluster, endpoint string) error { return explain(err, cluster, endpoint) }
 
-// explain describes why a connection to a cluster fails: which cluster, at which address, why, and what to check. It
-// returns errors that do not concern the connection unchanged.
+// explain returns an error that tells which cluster hostctl could not reach, at which address, why, and what the user can
+// do. If the connection is not the cause of err, explain returns err unchanged.
 func explain(err error, cluster, endpoint string) error {
 	if err == nil {
 		return nil
@@ -46,11 +46,11 @@ func explain(err error, cluster, endpoint string) error {
 		return fmt.Errorf("%s: the API server forbids the first request of the kubeconfig's user. Check that the kubeconfig holds credentials, and that "+
 			"their user has cluster-admin rights: %w", at, err)
 	case errors.As(err, &dns):
-		return fmt.Errorf("%s: this machine cannot resolve the name %s: %w", at, dns.Name, err)
+		return fmt.Errorf("%s: this machine cannot resolve the host name %s. Check the address and this machine's DNS: %w", at, dns.Name, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%s: nothing listens there. Check that the cluster is up and the port is right: %w", at, err)
 	case errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return fmt.Errorf("%s: the server there does not speak TLS: %w", at, err)
+		return fmt.Errorf("%s: the server there does not speak TLS. Check that the address and port are those of an API server: %w", at, err)
 	case timedOut(err):
 		return fmt.Errorf("%s: no answer came in time. Look for a firewall, a VPN that is not up, or a missing proxy (--proxy-url): %w", at, err)
 	case errors.As(err, &dial):
@@ -73,7 +73,7 @@ func certificateTrouble(err error) string {
 	case errors.As(err, &unknown):
 		return "its certificate is not signed by the CA of the kubeconfig. Another cluster answers there, or the CA was renewed"
 	case errors.As(err, &name):
-		return fmt.Sprintf("its certificate is for %s. Give one of these addresses (--server), or tls-server-name in the kubeconfig", namesOf(name.Certificate))
+		return fmt.Sprintf("its certificate is for %s. In the kubeconfig, set server to an address with one of these names, or tls-server-name to one of them", namesOf(name.Certificate))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Sprintf("its certificate is valid only from %s to %s", invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04"))
 	case errors.As(err, &invalid), errors.As(err, &verification):
@@ -93,10 +93,11 @@ func namesOf(cert *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-// maxWords bounds the quoted part of a Kubernetes error, which for roles lists every rule.
+// maxWords is the largest number of bytes that a message quotes from an API server's error. Without this bound, a message
+// about a refused role would list every rule of the role.
 const maxWords = 400
 
-// explainGrant turns the refusal of a role or binding into a GrantError.
+// explainGrant turns a Forbidden error for a role or binding into a GrantError.
 func explainGrant(err error, cluster string) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -108,7 +109,8 @@ func explainGrant(err error, cluster string) error {
 	return &GrantError{Cluster: cluster, words: words, err: err}
 }
 
-// GrantError is the error for a right that Kubernetes does not let the joining user grant.
+// GrantError means that the user who joins may not grant a right on the member. Kubernetes lets users grant only rights
+// that they have.
 type GrantError struct {
 	Cluster string
 	words   string
@@ -120,5 +122,5 @@ func (e *GrantError) Error() string {
 		"Use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow). Kubernetes says: %s", e.Cluster, e.words)
 }
 
-// Unwrap is the error as Kubernetes gave it.
+// Unwrap returns the API server's error.
 func (e *GrantError) Unwrap() error { return e.err }

@@ -43,7 +43,7 @@ func TestConnectionErrorsNameTheCause(t *testing.T) {
 		"a CA that is another's":           {url: answers.URL, want: "its certificate is not signed by the CA of the kubeconfig"},
 		"a name that is not in it":         {url: answers.URL, tls: rest.TLSClientConfig{CAData: ca(answers), ServerName: "east"}, want: "its certificate is for example.com"},
 		"nothing listens":                  {url: "https://" + freeAddress(t), want: "nothing listens there"},
-		"a name that nobody knows":         {url: "https://no-such-host.invalid:6443", want: "this machine cannot resolve the name no-such-host.invalid"},
+		"a name that nobody knows":         {url: "https://no-such-host.invalid:6443", want: "this machine cannot resolve the host name no-such-host.invalid"},
 		"a server that does not speak TLS": {url: strings.Replace(plain.URL, "http:", "https:", 1), want: "the server there does not speak TLS"},
 		"a server that does not answer":    {url: hangs.URL, tls: rest.TLSClientConfig{CAData: ca(hangs)}, timeout: 100 * time.Millisecond, want: "no answer came in time"},
 	} {

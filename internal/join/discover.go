@@ -25,10 +25,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// oldest is the oldest Kubernetes that a member may have: CEL in CRDs is generally available from there on.
+// oldest is the oldest Kubernetes version that a member may have. A join installs a ValidatingAdmissionPolicy, and this
+// version is the first that serves that kind as v1.
 var oldest = utilversion.MustParseGeneric("1.30.0")
 
-// discoverHost reads the identity of the host and its MemberCluster of the member.
+// discoverHost reads the host's identity, and the MemberCluster and the Secret that the host has for this member.
 func (p *joiner) discoverHost(ctx context.Context) error {
 	uid, err := identityOf(ctx, p.host.client)
 	if err != nil {
@@ -39,7 +40,7 @@ func (p *joiner) discoverHost(ctx context.Context) error {
 	err = p.host.client.Get(ctx, client.ObjectKeyFromObject(p.known), p.known)
 	switch {
 	case isNoHost(err):
-		return fmt.Errorf("%s does not serve MemberClusters: is it the host? To make a cluster the host, "+
+		return fmt.Errorf("%s does not serve MemberClusters, so it is not a host. To make a cluster the host, "+
 			"run `hostctl init` or see docs/howto/install.md (`hostctl sandbox up` makes a host to try)", p.hostConfig.Host)
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("reading MemberCluster %s at the host: %w", p.opts.Name, err)
@@ -56,8 +57,8 @@ func (p *joiner) discoverHost(ctx context.Context) error {
 	return nil
 }
 
-// hostSecret reads the Secret at the host that holds the member's credentials, nil if there is none. A Secret of
-// another type or for another member is an error.
+// hostSecret reads the Secret at the host that holds the member's credentials. It returns nil if the Secret does not
+// exist, and an error if a Secret of that name has another type or belongs to another member.
 func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
 	secret := p.secret()
 	switch err := p.host.get(ctx, secret); {
@@ -69,13 +70,14 @@ func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
 		return nil, fmt.Errorf("reading Secret %s/%s at the host: its type is %q, so no join made it. Choose another name for the member, or delete that Secret",
 			secret.Namespace, secret.Name, secret.Type)
 	case !credentials.IsFor(secret, p.opts.Name):
-		return nil, fmt.Errorf("reading Secret %s/%s at the host: it holds the credentials of member %q. Choose another name for this member, or delete that Secret",
+		return nil, fmt.Errorf("Secret %s/%s at the host: it holds the credentials of member %q. Join under another name, or delete the Secret if that member does not use it",
 			secret.Namespace, secret.Name, credentials.BindingOf(secret).Cluster)
 	}
 	return secret, nil
 }
 
-// isNoHost reports whether the cluster lacks the kind, and not only the object.
+// isNoHost reports whether err, the error of a read of a MemberCluster, means that the cluster does not serve the kind
+// MemberCluster. It returns false if the cluster serves the kind and only this MemberCluster does not exist.
 func isNoHost(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
@@ -84,7 +86,9 @@ func isNoHost(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && (status.Status().Details == nil || status.Status().Details.Name == "")
 }
 
-// discoverMember finds out which cluster is to join, whether it can, and how the host will reach it.
+// discoverMember reads the identity, the version and the Membership of the cluster that joins. It chooses the address at
+// which the host will reach the cluster, and the host's name in the Membership. It refuses a cluster whose Kubernetes is
+// older than the constant oldest.
 func (p *joiner) discoverMember(ctx context.Context) error {
 	info, err := serverVersion(p.memberConfig)
 	if err != nil {
@@ -92,7 +96,7 @@ func (p *joiner) discoverMember(ctx context.Context) error {
 	}
 	p.version = plain.Version(info.GitVersion)
 	if v, err := utilversion.ParseGeneric(p.version); err != nil || v.LessThan(oldest) {
-		return fmt.Errorf("%s runs Kubernetes %s; %s is the oldest that can be a member", p.member.cluster, p.version, oldest)
+		return fmt.Errorf("%s runs Kubernetes %s; a member needs Kubernetes %s or later", p.member.cluster, p.version, oldest)
 	}
 	if p.memberUID, err = identityOf(ctx, p.member.client); err != nil {
 		return explain(err, p.member.cluster, p.memberConfig.Host)
@@ -117,7 +121,7 @@ func (p *joiner) discoverMember(ctx context.Context) error {
 	return nil
 }
 
-// remark notes settings that the person may not have intended.
+// remark tells the user about settings of this join that the user may not have intended.
 func (p *joiner) remark() {
 	if p.memberUID == p.identity.UID {
 		p.note("the host joins itself as its own member")
@@ -132,12 +136,15 @@ func (p *joiner) remark() {
 		}
 	}
 	if proxy := proxyOf(p.memberConfig); proxy != "" && p.address.proxyURL == "" {
-		p.note("the cluster's kubeconfig uses the proxy %s, and the host will not: give --proxy-url if the host needs it", proxy)
+		p.note("the cluster's kubeconfig uses the proxy %s, and the host will not use it: give --proxy-url if the host needs a proxy", proxy)
 	}
 }
 
-// refuseOthers refuses a cluster that belongs to another host, or to this one under another name, and a name that
-// another cluster has.
+// refuseOthers returns an error in three cases:
+//
+//   - The cluster belongs to another host, and the user did not give --take-over.
+//   - This host has a member with the name of the join, and that member is another cluster.
+//   - The cluster is a member of this host already, under another name.
 func (p *joiner) refuseOthers(ctx context.Context) error {
 	owner := p.membership.Spec
 	if p.isAnothers() && !p.opts.TakeOver {
@@ -163,7 +170,7 @@ func (p *joiner) refuseOthers(ctx context.Context) error {
 	return nil
 }
 
-// identityOf is the uid that identifies a cluster.
+// identityOf returns the uid that identifies a cluster: the uid of the cluster's kube-system namespace.
 func identityOf(ctx context.Context, c client.Client) (types.UID, error) {
 	ns := &corev1.Namespace{}
 	if err := c.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, ns); err != nil {
@@ -181,7 +188,8 @@ func serverVersion(cfg *rest.Config) (*kubeversion.Info, error) {
 	return info, wrapf(err, "asking for the version")
 }
 
-// proxyOf is the proxy that a kubeconfig names, with its password left out; none when it comes from the environment.
+// proxyOf returns the URL of the proxy through which the kubeconfig reaches the cluster, without the password. It returns
+// "" if the kubeconfig names no proxy. It ignores a proxy in an environment variable.
 func proxyOf(cfg *rest.Config) string {
 	target, err := url.Parse(cfg.Host)
 	if cfg.Proxy == nil || err != nil {

@@ -18,24 +18,31 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
-// maxExchanges bounds how often a join chooses the tokens again because another client wrote the Secret at the host.
+// maxExchanges is how often a join tries to exchange the tokens. The join tries again if another client has written the
+// Secret at the host since the join read it.
 const maxExchanges = 5
 
-// errSecretMoved: another client wrote, created or deleted the Secret at the host after the join had read it.
+// errSecretMoved means that another client wrote, created or deleted the Secret at the host after the join had read it.
 var errSecretMoved = errors.New("other clients wrote it at the same time: join again")
 
-// exchangeTokens chooses the tokens and stores them in the Secret at the host, before the MemberCluster exists: the
-// manager never sees a MemberCluster without credentials.
+// exchangeTokens keeps the host's tokens or requests new ones, and stores them in the Secret at the host. It runs before
+// the join creates the MemberCluster, so that the manager never reads a MemberCluster without credentials.
 //
-// The manager renews the same tokens, and another join may exchange them. So the join writes only the Secret by which
-// it chose. If another client has written it meanwhile, the join revokes the tokens that it issued, and chooses again.
-// Otherwise it could store a token that a renewal has replaced and the manager is about to revoke. The host would
-// then have no access.
+// The manager renews the same tokens, and another join may exchange them at the same time. So exchangeTokens works in this
+// order:
 //
-// A token is bound to a Secret on the member. The join puts such Secrets that the host does not know of on the list
-// of tokens to revoke. They come from a join or a manager that was killed before it stored its token. One of them may
-// belong to a renewal under way. That renewal read the Secret at the host before this join lists, so its write
-// conflicts with this one's, and the list never names a token that comes into use.
+//  1. It reads the Secret at the host. Then it lists the token Secrets on the member.
+//  2. It requests new tokens where the present ones cannot stay.
+//  3. It writes the Secret at the host in the resourceVersion of step 1. If another client has written the Secret since,
+//     the join revokes the tokens that it requested, and begins again.
+//
+// Without the check of step 3, the join could store a token that a renewal has replaced and that the manager is about to
+// revoke. The host would then have no access.
+//
+// In step 3 the join also adds token Secrets to the list of tokens to revoke: those whose tokens the host does not have,
+// because a join or a manager was killed before it stored them. Such a token Secret may instead belong to a renewal that is
+// still running. That renewal read the Secret at the host before the write of step 3. So the API server refuses the
+// renewal's own write, and its token never comes into use.
 func (p *joiner) exchangeTokens(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		err := p.exchange(ctx, attempt == 1)
@@ -47,15 +54,16 @@ func (p *joiner) exchangeTokens(ctx context.Context) error {
 		if !moved || attempt == maxExchanges {
 			return err
 		}
-		p.note("the manager or another join wrote Secret %s at the host meanwhile: the tokens are chosen again", p.opts.Name)
+		p.note("the manager or another join wrote Secret %s at the host meanwhile: the join chooses the tokens again", p.opts.Name)
 		if err := p.readAccounts(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// readAccounts reads the accounts again: another join may have made the collector's account again. If the host's account was
-// replaced or is gone, no account owns the objects of this join. Only another join repairs that.
+// readAccounts reads both accounts again, because another join may have replaced the collector's account. It returns an
+// error if the host's account was replaced or deleted: that account owns the objects of this join, so only another join
+// can repair the member.
 func (p *joiner) readAccounts(ctx context.Context) error {
 	for _, name := range []string{HostAccount, CollectorAccount} {
 		account := serviceAccount(name)
@@ -87,8 +95,8 @@ func (p *joiner) exchange(ctx context.Context, first bool) error {
 	return p.storeTokens(ctx)
 }
 
-// readTokens reads what the tokens are chosen by. It reads the host's Secret before it lists the member's, see
-// exchangeTokens.
+// readTokens reads the Secret at the host, and then lists the token Secrets on the member. exchangeTokens explains why the
+// order matters.
 func (p *joiner) readTokens(ctx context.Context) error {
 	secret, err := p.hostSecret(ctx)
 	if err != nil {
@@ -105,7 +113,7 @@ func (p *joiner) readTokens(ctx context.Context) error {
 	return err
 }
 
-// storeTokens writes the Secret at the host as obtainTokens read it, or creates it.
+// storeTokens creates the Secret at the host, or updates it if it has not changed since readTokens read it.
 func (p *joiner) storeTokens(ctx context.Context) error {
 	want := credentials.Binding{Cluster: p.opts.Name, Endpoint: p.address.endpoint, CA: p.address.ca,
 		TLSServerName: p.address.tlsServerName, ProxyURL: p.address.proxyURL}.Data()
@@ -123,7 +131,7 @@ func (p *joiner) storeTokens(ctx context.Context) error {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), p.stored != nil && absent(err):
 		err = errSecretMoved
 	case err != nil && !isRefusal(err):
-		p.issued = nil // it may have been stored: the next join revokes it where it was not
+		p.issued = nil // the host may have stored the token, so this join does not revoke it; if the host did not, the next join revokes it
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s to %s: %w", describe(secret), p.host.cluster, err)
@@ -133,10 +141,11 @@ func (p *joiner) storeTokens(ctx context.Context) error {
 	return nil
 }
 
-// giveUp writes the Secret at the host before the join deletes a Secret on the member to make room. A renewal may have
-// stored the token that is bound to it since the join read the Secret at the host, or may be about to. Then the
-// host's API server refuses the second write, and the join or the renewal behind it chooses again. A host without a
-// Secret has no renewal.
+// giveUp writes to the Secret at the host that the token of one token Secret is lost. The join then deletes the token
+// Secret of this name on the member, to use the name for a new token. A renewal may be about to store the lost token. It
+// has read the Secret at the host in the same resourceVersion, so the API server accepts only the first of the two writes.
+// The client whose write fails chooses its tokens again. If the host has no Secret, no renewal can run, and giveUp does
+// nothing.
 func (p *joiner) giveUp(ctx context.Context, name string) error {
 	if p.stored == nil {
 		return nil
@@ -157,7 +166,7 @@ func (p *joiner) storeSecret(ctx context.Context, secret *corev1.Secret, data ma
 	if p.stored == nil {
 		secret.Type, secret.Data = v1alpha1.SecretTypeMember, data
 		err := p.host.client.Create(ctx, secret, p.host.createOptions()...)
-		if p.host.dry && absent(err) { // a dry run has not created the namespace
+		if p.host.dry && absent(err) { // the namespace does not exist, because a dry run does not create it
 			err = nil
 		}
 		return Created, err
@@ -181,13 +190,15 @@ func sameData(a, b map[string][]byte) bool {
 	return true
 }
 
-// isRefusal reports whether the API server answered that it did not store a write. After another error it may have.
+// isRefusal reports whether err proves that the API server did not store a write: the API server answered with a status
+// from 400 to 499. After any other error the API server may have stored the write.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	return errors.As(err, &answer) && answer.Status().Code >= 400 && answer.Status().Code < 500
 }
 
-// dropIssued revokes the tokens that the join issued and the host does not hold, also when the person stops the join.
+// dropIssued revokes the tokens that the join requested but did not store at the host. It uses a context of its own, so
+// that it also works after the user has stopped the join.
 func (p *joiner) dropIssued(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
@@ -199,14 +210,15 @@ func (p *joiner) dropIssued(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// boundSecrets are the Secrets on the member that tokens of its present accounts are bound to.
+// boundSecrets are the token Secrets on the member, of the host's account and of the collector's account.
 type boundSecrets struct {
-	// unknown is true if the person's account may not list them.
+	// unknown is true if the user of hostctl may not list Secrets on the member; found is then empty.
 	unknown bool
 	found   []tokenSecret
 }
 
-// mayHold reports whether the token of a Secret can be valid.
+// mayHold reports whether the token Secret s can exist, so that the token bound to it can be valid. It returns true if the
+// join cannot list the token Secrets.
 func (b boundSecrets) mayHold(s tokenSecret) bool { return b.unknown || slices.Contains(b.found, s) }
 
 func (p *joiner) listTokenSecrets(ctx context.Context) (boundSecrets, error) {
@@ -232,7 +244,7 @@ func (p *joiner) listTokenSecrets(ctx context.Context) (boundSecrets, error) {
 	return b, nil
 }
 
-// lost are Secrets of tokens that neither the Secret at the host nor this join holds.
+// lost returns the token Secrets on the member, except those of the tokens that this join stores at the host.
 func (p *joiner) lost() []tokenSecret {
 	return slices.DeleteFunc(slices.Clone(p.tokenSecrets.found), func(s tokenSecret) bool {
 		return s == p.token.secret || s == p.collectorToken.secret

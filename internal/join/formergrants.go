@@ -12,12 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// former is a right that a profile held in an earlier version and no longer holds. A member that was joined then
-// keeps it under present names, until a person gives --allow.
+// former is a right that a profile included in an earlier version, and does not include today. A member that an earlier
+// version joined gives the host this right. A join without --allow adds the grants in keep, so that the host does not lose
+// the right.
 type former struct {
 	profile         string
 	group, resource string
-	// keep are the present grants that hold the former right.
+	// keep are today's grants that include the right.
 	keep []string
 }
 
@@ -27,9 +28,9 @@ var formers = []former{
 	{profile: ProfileOLM, group: groupOLMv1, resource: "*", keep: []string{groupOLMv1 + "/*"}},
 }
 
-// keepFormer adds rights to the grants that the member still gives the host by a profile that has become smaller
-// since, and notes it. Otherwise pushes that rely on them would stop without notice. Grants that a person names stay
-// as they are.
+// keepFormer finds the former rights that the member's ClusterRoles still give the host. Without --allow, keepFormer adds
+// grants that include these rights, and tells the user: if the join took them away, pushes that need them would fail. With
+// --allow, keepFormer leaves the grants unchanged, and tells the user which rights the host loses.
 func (p *joiner) keepFormer(ctx context.Context) error {
 	told := len(p.opts.Allow) > 0
 	var more, held []string
@@ -55,21 +56,22 @@ func (p *joiner) keepFormer(ctx context.Context) error {
 	case len(more) == 0:
 		return nil
 	case told:
-		p.note("%s: the profiles grant less than when it was joined. The host can no longer write %s there; to keep it, add %s to --allow",
+		p.note("%s: since its last join the profiles have become smaller. The host can no longer write %s there; to keep these rights, add %s to --allow",
 			p.member.cluster, list(held), list(more))
 		return nil
 	}
 	grants, err := ParseGrants(slices.Concat(p.grants, more))
 	if err != nil {
-		return fmt.Errorf("keeping what %s grants the host (%s): %w", p.member.cluster, list(more), err)
+		return fmt.Errorf("adding the grants %s, so that the host keeps rights that an earlier version gave it on %s: %w", list(more), p.member.cluster, err)
 	}
-	p.note("%s grants the host more than the profiles hold today: %s. The join keeps it, as %s. To remove it, run `hostctl join %s --cluster-kubeconfig FILE --allow %s`",
+	p.note("%s: the host has rights there that its profiles no longer include: %s. The join keeps them by adding the grants %s. To remove them, run "+
+		"`hostctl join %s --cluster-kubeconfig FILE --allow %s`",
 		p.member.cluster, list(held), list(more), p.opts.Name, joined(p.grants))
 	p.grants = grants
 	return nil
 }
 
-// isIn reports whether a rule holds the former right.
+// isIn reports whether an RBAC rule includes the former right, the right to create objects of its resource.
 func (f former) isIn(rule rbacv1.PolicyRule) bool {
 	return slices.Contains(rule.APIGroups, f.group) && slices.Contains(rule.Resources, f.resource) && slices.Contains(rule.Verbs, "create")
 }

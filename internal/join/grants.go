@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// The profiles that --allow takes, beside single GROUP/RESOURCEs.
+// The profiles that the user can give with --allow, beside single grants of the form GROUP/RESOURCE.
 const (
 	ProfileCore     = "core"
 	ProfileStorage  = "storage"
@@ -32,10 +32,11 @@ const (
 	groupOLMv1 = "olm.operatorframework.io"
 )
 
-// coreGroup is how a single GROUP/RESOURCE writes the group that has no name.
+// coreGroup is the name of the core API group in a grant of the form GROUP/RESOURCE. In the Kubernetes API the name of
+// this group is empty.
 const coreGroup = "core"
 
-// maxGrants is how many grants a Membership holds.
+// maxGrants is the largest number of grants that the schema of a Membership allows.
 const maxGrants = 64
 
 var profiles = []string{ProfileCore, ProfileStorage, ProfileVolumes, ProfileOLM, ProfileCatalogs, ProfileSecrets, ProfileRBAC, ProfileAny}
@@ -45,8 +46,8 @@ func DefaultGrants() []string { return []string{ProfileCore, ProfileStorage, Pro
 
 var resourcePattern = regexp.MustCompile(`^([a-z][-a-z0-9]{0,62}|\*)$`)
 
-// ParseGrants checks grants and returns them without duplicates, profiles first. "any" must be the only grant, since
-// it holds all others.
+// ParseGrants checks grants and returns them without duplicates, profiles first. If "any" is among them, it returns only
+// "any", which includes all others.
 func ParseGrants(grants []string) ([]string, error) {
 	var parsed, singles []string
 	for _, g := range grants {
@@ -65,7 +66,7 @@ func ParseGrants(grants []string) ([]string, error) {
 	parsed = slices.Compact(append(parsed, singles...))
 	switch {
 	case len(parsed) == 0:
-		return nil, fmt.Errorf("nothing is allowed: give at least one of %s or a GROUP/RESOURCE", strings.Join(profiles, ", "))
+		return nil, fmt.Errorf("the list of grants is empty: give at least one of %s, or a GROUP/RESOURCE", strings.Join(profiles, ", "))
 	case slices.Contains(parsed, ProfileAny):
 		return []string{ProfileAny}, nil
 	case len(parsed) > maxGrants:
@@ -75,7 +76,7 @@ func ParseGrants(grants []string) ([]string, error) {
 	return parsed, nil
 }
 
-// single splits GROUP/RESOURCE.
+// single splits a grant of the form GROUP/RESOURCE. It returns an error for any other form and for invalid names.
 func single(grant string) (group, resource string, err error) {
 	group, resource, ok := strings.Cut(grant, "/")
 	switch {
@@ -94,8 +95,8 @@ func single(grant string) (group, resource string, err error) {
 	return group, resource, nil
 }
 
-// Grants are the rules of one grant, a profile or a GROUP/RESOURCE: the rights that it gives the host on the member.
-// Nil for grants that ParseGrants refuses.
+// Grants returns the RBAC rules that one grant, a profile or a GROUP/RESOURCE, gives the host on the member. It
+// returns nil for a grant that ParseGrants refuses.
 func Grants(grant string) []rbacv1.PolicyRule {
 	switch grant {
 	case ProfileCore:
@@ -115,11 +116,14 @@ func Grants(grant string) []rbacv1.PolicyRule {
 			write("snapshot.storage.k8s.io", "volumesnapshots", "volumesnapshotclasses"),
 		}
 	case ProfileVolumes:
-		// Each leads to a path of a node, or to any volume or snapshot of the cloud account that its driver uses.
+		// These kinds have a profile of their own, because a wrapper can read or overwrite data of others with them. A
+		// PersistentVolume can refer to any path on a node, and both kinds can refer to any volume or snapshot of the cloud
+		// account that the CSI driver uses.
 		return []rbacv1.PolicyRule{write("", "persistentvolumes"), write("snapshot.storage.k8s.io", "volumesnapshotcontents")}
 	case ProfileOLM:
-		// OLM gives an operator the rights that its ClusterServiceVersion asks for. So the host writes no
-		// ClusterServiceVersions: OLM creates them from its catalogs.
+		// OLM gives an operator the rights that its ClusterServiceVersion asks for. So a host that could write
+		// ClusterServiceVersions could obtain any right. The host does not need to write them: OLM creates them from its
+		// catalogs.
 		return []rbacv1.PolicyRule{
 			write(groupOLM, "subscriptions", "operatorgroups", "operatorconditions"),
 			{APIGroups: []string{groupOLM}, Resources: []string{"installplans"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
@@ -133,7 +137,8 @@ func Grants(grant string) []rbacv1.PolicyRule {
 	case ProfileSecrets:
 		return []rbacv1.PolicyRule{write("", "secrets")}
 	case ProfileRBAC:
-		// Neither escalate nor bind: Kubernetes itself prevents the host from granting rights that it does not hold.
+		// The verbs escalate and bind are left out, so Kubernetes prevents the host from granting rights that it
+		// does not have.
 		return []rbacv1.PolicyRule{write("rbac.authorization.k8s.io", "roles", "rolebindings", "clusterroles", "clusterrolebindings")}
 	case ProfileAny:
 		return []rbacv1.PolicyRule{

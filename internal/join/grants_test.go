@@ -28,7 +28,7 @@ func TestParseGrants(t *testing.T) {
 		"a group that is none":                         {grants: []string{"/pods"}, wantErr: `"" is no API group (write core for the group without a name)`},
 		"a kind instead of a resource":                 {grants: []string{"example.com/Widget"}, wantErr: `"Widget" is no resource`},
 		"a subresource is no resource":                 {grants: []string{"core/pods/exec"}, wantErr: `"pods/exec" is no resource`},
-		"nothing at all":                               {grants: nil, wantErr: "nothing is allowed"},
+		"nothing at all":                               {grants: nil, wantErr: "the list of grants is empty"},
 		"more than a Membership holds says what to do": {grants: many(65), wantErr: "federation.fairlead.dev/aggregate-to-host"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func many(n int) []string {
 	return list
 }
 
-// wordsDiff is empty if err contains want, or if both are empty.
+// wordsDiff returns "" if the text of err contains want, or if err is nil and want is "".
 func wordsDiff(want string, err error) string {
 	switch {
 	case want == "" && err != nil:
@@ -64,7 +64,7 @@ func wordsDiff(want string, err error) string {
 	return ""
 }
 
-// flat writes rules as GROUP/RESOURCE VERBS lines.
+// flat returns one line for each resource of the rules: GROUP/RESOURCE VERBS.
 func flat(rules []rbacv1.PolicyRule) []string {
 	var lines []string
 	for _, r := range rules {
@@ -149,8 +149,8 @@ func TestCollectorsReadWhatIsGrantedButNeverSecrets(t *testing.T) {
 	}
 }
 
-// An operator's removal can delete the CRDs of a wrapper's kinds. If the host may not read CRDs, the deletion of the
-// wrapper would then wait for ever.
+// The removal of an operator can delete the CRDs of kinds that a wrapper has. If the host could not read CRDs, it could not
+// learn that these kinds are gone, and the deletion of the wrapper would wait forever.
 func TestTheHostMayReadEveryDefinitionWhateverIsGranted(t *testing.T) {
 	if !slices.ContainsFunc(hostRules(), func(r rbacv1.PolicyRule) bool {
 		return slices.Contains(r.Resources, "customresourcedefinitions") && slices.Contains(r.Verbs, "get") && len(r.ResourceNames) == 0

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// install creates the objects on the member that the host needs there.
+// install creates or updates the objects on the member that the host needs there.
 func (p *joiner) install(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putRoles, p.markMade, p.putPolicy, p.dropRoles} {
 		if err := step(ctx); err != nil {
@@ -31,7 +31,8 @@ func (p *joiner) install(ctx context.Context) error {
 
 func (p *joiner) putNamespace(ctx context.Context) error {
 	_, outcome, err := put(ctx, p.member, systemNamespace(), func(ns *corev1.Namespace) {
-		// On a host that joins itself the namespace is the host's, and stays when the member goes.
+		// If the host joins itself, the namespace is the host's own. Without LabelMade on it, an unjoin will not delete the
+		// namespace.
 		if ns.UID == "" && p.memberUID != p.identity.UID {
 			ns.Labels = map[string]string{v1alpha1.LabelMade: "true"}
 		}
@@ -59,8 +60,8 @@ func (p *joiner) putCRDs(ctx context.Context) error {
 	return nil
 }
 
-// putRoles grants the rights that are needed at cluster scope. All other ClusterRoles belong to the first one, and
-// are deleted with it.
+// putRoles grants both accounts their rights at cluster scope. The first ClusterRole owns all others, so the member's garbage
+// collector deletes them together with the first.
 func (p *joiner) putRoles(ctx context.Context) error {
 	served, err := p.served()
 	if err != nil {
@@ -98,7 +99,7 @@ func (p *joiner) putRoles(ctx context.Context) error {
 	return nil
 }
 
-// dropRoles removes rights that an earlier join granted and this one does not.
+// dropRoles removes the ClusterRoles of grants that an earlier join had and this join does not have.
 func (p *joiner) dropRoles(ctx context.Context) error {
 	wanted := make(map[string]bool)
 	for _, grant := range p.grants {
@@ -120,13 +121,14 @@ func (p *joiner) dropRoles(ctx context.Context) error {
 			t.add(outcome)
 		}
 		if t.removed > 0 {
-			p.done(Removed, p.member.cluster+": cluster role "+name, "it is no longer allowed")
+			p.done(Removed, p.member.cluster+": cluster role "+name, "--allow no longer includes it")
 		}
 	}
 	return nil
 }
 
-// served reads which groups and core resources the member serves. Only grants of all groups need that.
+// served reads which API groups and which core resources the member serves. CollectorReads needs them for grants that
+// include all groups or the whole core group.
 func (p *joiner) served() (Served, error) {
 	d, err := discoveryclient.NewDiscoveryClientForConfig(p.memberConfig)
 	if err != nil {
@@ -136,7 +138,7 @@ func (p *joiner) served() (Served, error) {
 	if err != nil {
 		return Served{}, fmt.Errorf("asking %s for its API groups: %w", p.member.cluster, err)
 	}
-	s := Served{Groups: []string{v1alpha1.Group}} // whose CRDs may have been made a moment ago
+	s := Served{Groups: []string{v1alpha1.Group}} // discovery may not list Fairlead's own group yet, if this join has just created its CRDs
 	for _, g := range groups.Groups {
 		if g.Name != "" {
 			s.Groups = append(s.Groups, g.Name)
@@ -154,8 +156,9 @@ func (p *joiner) served() (Served, error) {
 	return s, nil
 }
 
-// own writes the Membership, which names the host of the member. It runs after the account exists, so that a
-// Membership always means that the host has access. In a takeover it also runs before that, see takeOver.
+// own writes the Membership, which names this host as the host of the member. An ordinary join calls own after it has
+// created the host's account, so that the host named in a Membership has an account. A takeover calls own earlier: from
+// then on a join by the old host is refused, and only afterwards this join creates its account.
 func (p *joiner) own(ctx context.Context) error {
 	var other *v1alpha1.HostIdentity
 	_, outcome, err := put(ctx, p.member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, func(m *v1alpha1.Membership) {
@@ -170,10 +173,10 @@ func (p *joiner) own(ctx context.Context) error {
 		return err
 	}
 	if other != nil {
-		return fmt.Errorf("writing the Membership of %s: host %q (uid %s) has joined it meanwhile", p.member.cluster, other.Name, other.UID)
+		return fmt.Errorf("writing the Membership of %s: another host, %q (uid %s), has joined this cluster meanwhile", p.member.cluster, other.Name, other.UID)
 	}
 	if p.taken && outcome == Unchanged {
-		return nil // takeOver has reported it
+		return nil // takeOver has already reported the change of the Membership
 	}
 	p.done(outcome, fmt.Sprintf("%s: Membership of %s as %s", p.member.cluster, p.identity.Name, p.opts.Name), "")
 	return nil
@@ -187,8 +190,8 @@ func serviceAccount(name string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}}
 }
 
-// belongTo makes the member's garbage collector remove obj with the last of its owners. An owner that exists only
-// in a dry run has no uid.
+// belongTo makes the owners own obj, so that the member's garbage collector removes obj after the last owner. It skips an
+// owner without a uid: in a dry run the API server gives a new object no uid.
 func belongTo(obj client.Object, owners ...client.Object) {
 	var refs []metav1.OwnerReference
 	for _, owner := range owners {
@@ -208,5 +211,5 @@ func belongTo(obj client.Object, owners ...client.Object) {
 	}
 }
 
-// when is a moment as people read it.
+// when formats a time for messages, in UTC.
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -21,12 +21,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// policyTimeout bounds the wait until the member's API server enforces a new policy. It reads policies about every second.
+// policyTimeout bounds the wait until the member's API server enforces a new policy. An API server reloads its policies
+// about every second.
 const policyTimeout = 30 * time.Second
 
-// putPolicy makes the member itself restrict the host's account to the namespace policy. The policy belongs to every
-// ClusterRole of the join, so the garbage collector removes it after the last of them. The host may delete
-// ClusterRole fairlead-host, but it has lost its rights before the policy is gone.
+// putPolicy writes the admission policy, by which the member's API server restricts the host's account to the namespaces
+// that the namespace policy allows. The host may delete ClusterRole fairlead-host, and with it the other ClusterRoles of
+// the join, which that ClusterRole owns. Every ClusterRole of the join owns the admission policy, so the garbage collector
+// removes the policy only when the host has lost all its rights.
 func (p *joiner) putPolicy(ctx context.Context) error {
 	spec, _ := policySpec(p.namespaces, p.collector)
 	var t tally
@@ -53,16 +55,17 @@ func (p *joiner) putPolicy(ctx context.Context) error {
 	return nil
 }
 
-// markMade puts the label made on namespaces that a manager of an earlier version created for a ClusterFederated
-// without it. Policies see labels only, so the policy would close these namespaces to the host.
+// markMade puts LabelMade on namespaces that a manager of an earlier version created for a ClusterFederated without this
+// label. The admission policy recognises open namespaces by their labels only. Without the label it would close these
+// namespaces to the host.
 func (p *joiner) markMade(ctx context.Context) error {
 	if p.membership.Spec.NamespacePolicy != "" {
-		return nil // an earlier join has done so; since then the host could make other namespaces look like these
+		return nil // an earlier join has labelled them. Labelling again would open every namespace on which the host has put the same marks since
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 	if err := p.member.client.List(ctx, list, client.HasLabels{v1alpha1.LabelUID}); err != nil {
-		return fmt.Errorf("listing the namespaces of %s that wrappers brought: %w", p.member.cluster, err)
+		return fmt.Errorf("listing the namespaces of %s that wrappers created: %w", p.member.cluster, err)
 	}
 	for i := range list.Items {
 		ns := &list.Items[i]
@@ -80,9 +83,10 @@ func (p *joiner) markMade(ctx context.Context) error {
 	return nil
 }
 
-// awaitEnforced waits until the member's API server enforces the policy for the host's account, before the host gets
-// its token. It sends a question with that token: the policy refuses it, and the refusal names the policy. If a
-// member has several API servers, the others follow within about a second.
+// awaitEnforced waits until the member's API server enforces the admission policy for the host's account. The join gives
+// the host its token only afterwards. To find out, awaitEnforced uses that token to create the test Delivery (see question)
+// as a dry run. The policy refuses it with a message that contains the policy's digest. If a member has several API
+// servers, awaitEnforced asks one of them. The others load the policy within about a second.
 func (p *joiner) awaitEnforced(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
@@ -101,15 +105,15 @@ func (p *joiner) awaitEnforced(ctx context.Context) error {
 		return last != nil && strings.Contains(last.Error(), digest), nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s does not enforce the admission policy %s %s after it was written, and the host gets no token without it. Check that "+
-			"--disable-admission-plugins does not switch ValidatingAdmissionPolicy off there, then join again. The API server's last answer: %v",
+		return fmt.Errorf("%s does not enforce the admission policy %s %s after the join wrote it, and the join gives the host no token without it. Check that "+
+			"--disable-admission-plugins does not switch ValidatingAdmissionPolicy off on that API server, then join again. The API server's last answer: %v",
 			p.member.cluster, v1alpha1.AdmissionPolicy, policyTimeout, last)
 	}
 	return err
 }
 
-// as is a client for the member with a token of the host's account. It uses the address of the join itself, because
-// the host's address may not be reachable from here.
+// as returns a client for the member that uses a token of the host's account. The client connects to the address in the
+// user's kubeconfig, because this machine may not reach the address that the host will use.
 func (p *joiner) as(token string) (client.Client, error) {
 	cfg := rest.AnonymousClientConfig(p.memberConfig)
 	cfg.BearerToken = token
@@ -118,7 +122,7 @@ func (p *joiner) as(token string) (client.Client, error) {
 	return c, wrapf(err, "connecting to %s as %s", p.member.cluster, HostAccount)
 }
 
-// explainPolicy describes why the join cannot install the policy on the member.
+// explainPolicy returns an error that tells why the join cannot write the admission policy to the member.
 func explainPolicy(err error, cluster string) error {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -134,9 +138,10 @@ func explainPolicy(err error, cluster string) error {
 	return err
 }
 
-// decideNamespaces decides which namespaces are open. A member that has a policy keeps it, until a person with write
-// access to the member passes another. A later change in the MemberCluster does not count: only the host's editors
-// decide that field.
+// decideNamespaces chooses the namespace policy. A member keeps the policy of its last join, which the Membership records,
+// until a user joins it again with another --namespaces. While the Membership has a policy, decideNamespaces ignores
+// spec.namespacePolicy of the MemberCluster: a user who can write MemberClusters at the host may have no rights on the
+// member.
 func (p *joiner) decideNamespaces() {
 	known := p.known.Spec.NamespacePolicy
 	var enforced v1alpha1.NamespacePolicy
@@ -152,12 +157,12 @@ func (p *joiner) decideNamespaces() {
 			p.note("MemberCluster %s says namespacePolicy %s, but the last join set %s, which stays: `hostctl join %s --cluster-kubeconfig FILE --namespaces %s` would change it",
 				p.opts.Name, known, enforced, p.opts.Name, known)
 		}
-	case known == v1alpha1.NamespacesAll && p.membership.Spec.Host.UID == "":
+	case known == v1alpha1.NamespacesAll && (p.membership.Spec.Host.UID == "" || p.isAnothers()):
 		p.namespaces = v1alpha1.NamespacesManaged
-		p.note("MemberCluster %s says namespacePolicy All, but no join has set it on the member, so the policy is Managed: "+
+		p.note("MemberCluster %s says namespacePolicy All, but no join of this host has set it on the member, so the policy is Managed: "+
 			"`hostctl join %s --cluster-kubeconfig FILE --namespaces All` would change it",
 			p.opts.Name, p.opts.Name)
-	case known == v1alpha1.NamespacesAll: // joined by a version that installed no policy
+	case known == v1alpha1.NamespacesAll: // an earlier version joined the member, and installed no admission policy
 		p.namespaces = known
 		p.note("MemberCluster %s says namespacePolicy All, so the member's admission policy opens every namespace but kube-* and %s; "+
 			"`hostctl join %s --cluster-kubeconfig FILE --namespaces Managed` would close them", p.opts.Name, v1alpha1.SystemNamespace, p.opts.Name)

@@ -38,7 +38,7 @@ func items(t *testing.T, list client.ObjectList) []client.Object {
 	return objects
 }
 
-// isFairleads reports whether a join may have made the object, or whether it is a CRD of members.
+// isFairleads reports whether the object is one that joins create, or a CRD that joins install on members.
 func isFairleads(obj client.Object) bool {
 	if _, ok := obj.(*v1alpha1.MemberCluster); ok {
 		return true
@@ -172,7 +172,7 @@ func TestAJoinRepairsAMember(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		harm func(t *testing.T)
-		want string // the step that says it
+		want string // the step that reports the repair
 	}{
 		"a role that somebody changed": {want: "cluster roles for core, storage, olm configured", harm: func(t *testing.T) {
 			edit(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-host-core"}}, func(r *rbacv1.ClusterRole) { r.Rules = r.Rules[:1] })
@@ -180,7 +180,7 @@ func TestAJoinRepairsAMember(t *testing.T) {
 		"the role that all others belong to": {want: "cluster roles for core, storage, olm", harm: func(t *testing.T) {
 			remove(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}})
 		}},
-		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the host's token is of an earlier account", harm: func(t *testing.T) {
+		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the host's token belongs to an earlier account", harm: func(t *testing.T) {
 			remove(t, f.east, join.ServiceAccount(join.HostAccount))
 		}},
 		"a Membership that is gone": {want: "Membership of prod as east created", harm: func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestRefusedJoinsNameTheCause(t *testing.T) {
 		"a second name": {host: f.hostConfig, member: f.eastConfig, opts: join.Options{Name: "ost"},
 			want: []string{"is a member of this host already, under the name east"}},
 		"a host that is none": {host: f.eastConfig, member: f.westConfig, opts: join.Options{Name: "west"},
-			want: []string{"does not serve MemberClusters: is it the host?"}},
+			want: []string{"does not serve MemberClusters, so it is not a host"}},
 		"a person with too few rights": {host: f.hostConfig, member: person, opts: join.Options{Name: "west"},
 			want: []string{"granting rights on member west: the user of the cluster's kubeconfig must hold every right"}},
 		"a person with too few rights, in a dry run": {host: f.hostConfig, member: person, opts: join.Options{Name: "west", DryRun: true},
@@ -289,7 +289,7 @@ func TestRefusedJoinsNameTheCause(t *testing.T) {
 		_, err := clientFor(t, f.westConfig).RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: "MemberCluster"})
 		return meta.IsNoMatchError(err)
 	})
-	f.leave(t, f.westConfig, "west") // what the person with few rights had begun
+	f.leave(t, f.westConfig, "west") // removes what the join of the user with few rights had begun
 }
 
 // limited is a user who may write roles on a cluster, and little else.

@@ -28,10 +28,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// These tests run on real API servers with their controllers and the scheduler. KWOK stands in for kubelets: it calls every pod on a
-// node ready. A test writes what a kubelet would write about a pod that does not run.
+// These tests run on real API servers with their controllers and the scheduler. KWOK replaces the kubelets: it marks every pod on a
+// node as ready. For a pod that does not run, the test itself writes the status that a kubelet would write.
 
-// elsewhere is an address that is not this machine's. The join does not ask it.
+// elsewhere is an address of another machine. These tests send no request to it.
 const elsewhere = "https://192.0.2.7:6443"
 
 // runsManager gives the host the Deployment of a manager, without pods.
@@ -64,7 +64,7 @@ func (f *fleet) runsManager(t *testing.T, image string) {
 	}
 }
 
-// forgetsManager deletes the Deployment of the manager, as on a host whose manager is a process elsewhere.
+// forgetsManager deletes the manager's Deployment, as on a host whose manager runs outside the cluster.
 func (f *fleet) forgetsManager(t *testing.T) {
 	t.Helper()
 	for _, obj := range []client.Object{
@@ -77,7 +77,7 @@ func (f *fleet) forgetsManager(t *testing.T) {
 	}
 }
 
-// deployed is the collector's Deployment on the member, nil if there is none.
+// deployed returns the collector's Deployment on the member, or nil if it does not exist.
 func (f *fleet) deployed(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	d := &appsv1.Deployment{}
@@ -100,7 +100,7 @@ func (f *fleet) eastAccount(t *testing.T) *corev1.ServiceAccount {
 	return account
 }
 
-// hostOnEast is a client for the member with the host's account, on the test's own connection.
+// hostOnEast returns a client for the member that uses the host's account, and the address that the test uses.
 func (f *fleet) hostOnEast(t *testing.T) client.Client {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -165,7 +165,7 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 	if again := f.mustJoin(t, f.eastConfig, opts); again.Changes != 0 {
 		t.Errorf("a join wrote something: %+v", again)
 	}
-	// The host is upgraded.
+	// The host is upgraded from v1 to v2.
 	f.runsManager(t, "registry.org/fairlead/manager:v2")
 	if again := f.mustJoin(t, f.eastConfig, opts); again.Changes != 1 {
 		t.Errorf("%+v", again)
@@ -173,7 +173,7 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 	if now := f.deployed(t); now.UID != d.UID || now.Spec.Template.Spec.Containers[0].Image != "registry.org/fairlead/collector:v2" {
 		t.Errorf("it is not upgraded: %+v", now.Spec.Template.Spec)
 	}
-	// No pull secret any more, and tolerations.
+	// The next join gives --image-pull-secret none, and a toleration.
 	given := opts
 	given.MemberCollector = membercollector.Given{PullSecrets: []string{membercollector.None}, Tolerations: []string{"edge=yes:NoSchedule"}}
 	f.mustJoin(t, f.eastConfig, given)
@@ -185,7 +185,7 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 		t.Errorf("the copy of the pull secret stays: %v", err)
 	}
 
-	// The manager leaves the member with its own account. It deletes the collector before the Deliveries.
+	// The manager leaves the member with its own account. It must delete the collector before the Deliveries.
 	var steps []string
 	if err := join.Withdraw(within(t), host, got.Host.UID, "east", func(s join.Step) { steps = append(steps, s.What) }); err != nil {
 		t.Fatal(err)
@@ -228,12 +228,13 @@ func TestAChangeOfTheCollectorModeRemovesTheFormerCollector(t *testing.T) {
 		}
 		before = after
 	}
-	// Killed after the account was made and before the Deployment: the operator of an External collector may have a token of it.
+	// A person who ran the collector (External) may have a token of its account. A join that moves the collector to the
+	// member has to replace the account, although no collector's Deployment exists yet.
 	external := to(v1alpha1.CollectorExternal)
 	if now := to(v1alpha1.CollectorMember); now.UID == external.UID {
 		t.Error("the token of an External collector goes on")
 	}
-	// --rotate ends the tokens of the pods too.
+	// --rotate also makes the tokens of the collector's pods invalid.
 	had := f.deployed(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Server: elsewhere, Rotate: true}.Remembering(time.Millisecond))
 	if now := f.deployed(t); now == nil || now.UID == had.UID {
@@ -284,7 +285,7 @@ func TestWrongSettingsOfACollectorAreRefusedBeforeTheFirstWrite(t *testing.T) {
 	refused("--proxy-url http://127.0.0.1:1 is a loopback address: in the pod of the host's manager", join.Options{Server: elsewhere, ProxyURL: "http://127.0.0.1:1"})
 }
 
-// awaits joins east and waits. Meanwhile the test acts as the manager, and reports the member as Ready at once.
+// awaits joins east and waits until it is Ready. Meanwhile the test acts as the manager, and reports east as Ready at once.
 func (f *fleet) awaits(t *testing.T) ([]join.Step, error) {
 	t.Helper()
 	type ended struct {
@@ -309,7 +310,7 @@ func (f *fleet) awaits(t *testing.T) ([]join.Step, error) {
 	}
 }
 
-// callReady writes what the manager writes about a member that it reaches.
+// callReady writes the status that the manager writes for a member that it reaches.
 func (f *fleet) callReady(t *testing.T) {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{}
@@ -319,7 +320,7 @@ func (f *fleet) callReady(t *testing.T) {
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
 		meta.SetStatusCondition(&mc.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Ready", ObservedGeneration: mc.Generation})
 	}
-	_ = f.host.Status().Update(within(t), mc) // the next one succeeds
+	_ = f.host.Status().Update(within(t), mc) // after a conflict, the next call of callReady succeeds
 }
 
 func (f *fleet) pod(t *testing.T) *corev1.Pod {
@@ -336,7 +337,7 @@ func (f *fleet) pod(t *testing.T) *corev1.Pod {
 	return pod
 }
 
-// collectorFails waits until the member's controllers have written why the collector does not run.
+// collectorFails waits until the member's controllers have written this reason why the collector does not run.
 func (f *fleet) collectorFails(t *testing.T, reason string) {
 	t.Helper()
 	eventually(t, "the member tells "+reason, func(ctx context.Context) bool {
@@ -374,7 +375,7 @@ func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 	eventually(t, "the quota counts", func(ctx context.Context) bool {
 		return f.east.Get(ctx, client.ObjectKeyFromObject(quota), quota) == nil && quota.Status.Hard != nil
 	})
-	_, _ = f.awaits(t) // on a machine under load it ends before the controllers tell the reason
+	_, _ = f.awaits(t) // on a slow machine this join ends before the controllers have written the reason
 	f.collectorFails(t, v1alpha1.ReasonPodRefused)
 	_, err := f.awaits(t)
 	notReady(err, v1alpha1.ReasonPodRefused, "member east", "exceeded quota: none")
@@ -382,7 +383,7 @@ func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// No node takes the pod. The scheduler writes that into the status of the pod.
+	// No node accepts the pod. The scheduler writes that into the status of the pod.
 	f.mustJoin(t, f.eastConfig, host) // the controllers try a refused pod again only after a while
 	eventually(t, "the pods of the former Deployment are gone", func(ctx context.Context) bool {
 		var pods corev1.PodList
@@ -393,9 +394,9 @@ func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 	_, _ = f.awaits(t)
 	f.collectorFails(t, v1alpha1.ReasonPodUnschedulable)
 	_, err = f.awaits(t)
-	notReady(err, v1alpha1.ReasonPodUnschedulable, "no node takes pod", "unschedulable")
+	notReady(err, v1alpha1.ReasonPodUnschedulable, "the scheduler finds no node for pod", "unschedulable")
 
-	// The test writes the status that a kubelet writes if it cannot find an image.
+	// The image cannot be pulled. No kubelet runs in this test, so the test writes the status that a kubelet would write.
 	pod := f.pod(t)
 	to := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "worker-1"}}
 	if err := f.east.SubResource("binding").Create(within(t), pod, to); err != nil {
@@ -418,7 +419,7 @@ func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 		t.Errorf("it is not told while the join waits: %v", steps)
 	}
 
-	// Another node pulls the image: KWOK marks the pod as ready.
+	// The pod is deleted. KWOK marks its successor on another node as ready, as if that node had pulled the image.
 	f.cordon(t, false)
 	if err := f.east.Delete(within(t), pod, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -429,7 +430,7 @@ func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 	}
 }
 
-// cordon lets no node of the member take pods, or lets them again.
+// cordon marks all nodes of the member as unschedulable, or makes them schedulable again.
 func (f *fleet) cordon(t *testing.T, unschedulable bool) {
 	t.Helper()
 	var nodes corev1.NodeList

@@ -15,55 +15,59 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// Options are the settings of a join. An empty setting stays as an earlier join left it. In a first join it has the
-// default that its field names here.
+// Options are the settings of a join. If a setting is empty, the join keeps the value of an earlier join. If there was no
+// earlier join, it uses the default that the comment of the field names.
 type Options struct {
-	// Name is the MemberCluster's, a DNS label. Required.
+	// Name is the name of the MemberCluster, a DNS label. Required.
 	Name string
 	// Allow are the grants. The join removes grants of an earlier join that are not among them. Default: DefaultGrants.
 	Allow []string
-	// Namespaces selects the open namespaces of the member. Default: Managed.
+	// Namespaces is the namespace policy, which decides which namespaces of the member are open. Default: Managed.
 	Namespaces v1alpha1.NamespacePolicy
-	// Labels are put on the MemberCluster; others that it carries stay.
+	// Labels are added to the labels of the MemberCluster; its other labels stay.
 	Labels map[string]string
-	// Server is the URL by which the host reaches the member. Default: the URL of the earlier join; in a first join, the
-	// URL in the member's kubeconfig.
+	// Server is the URL at which the host reaches the member's API server. Default: the URL of the earlier join; in a
+	// first join, the URL in the member's kubeconfig.
 	Server string
-	// ProxyURL is the proxy by which the host reaches the member; NoProxy is none. Default: the proxy of the earlier join.
+	// ProxyURL is the URL of the proxy through which the host reaches the member. NoProxy means a connection without a
+	// proxy. Default: the proxy of the earlier join.
 	ProxyURL string
 	// Collector is where the member's collector runs. Default: Member if the host's manager is a Deployment, else Host.
 	Collector v1alpha1.CollectorMode
-	// MemberCollector are the settings of a collector on the member.
+	// MemberCollector are the settings of a collector on the member, such as its image.
 	MemberCollector membercollector.Given
-	// HostName is the name of the host in the member's Membership. Default: the name that an earlier join of this host wrote, else
-	// DefaultHostName. One of the two fields is required.
+	// HostName is the name of the host in the member's Membership. Default: the name that an earlier join of this host
+	// wrote, or else DefaultHostName. At least one of the two fields is required.
 	HostName, DefaultHostName string
-	// TakeOver takes the cluster from its present host. A cluster that has no host, or this one, is joined as usual.
+	// TakeOver makes the join take the cluster from its present host. It has no effect if the cluster has no host, or belongs to
+	// this host.
 	TakeOver bool
-	// Confirm is called before the join takes anything from another host, in a dry run too. An error cancels the
-	// join. Nil confirms.
+	// Confirm asks the user before the join takes the cluster from another host, even in a dry run. If Confirm returns an
+	// error, the join ends with this error. If Confirm is nil, the join does not ask.
 	Confirm func(Takeover) error
-	// Rotate makes the host's account on its member anew, and the collector's, which revokes every token of theirs.
+	// Rotate makes the join delete the host's account and the collector's account on the member, and create them again. That
+	// revokes all tokens of the two accounts.
 	Rotate bool
-	// DryRun writes nothing.
+	// DryRun makes the join send every write as a dry run, so that the API servers store nothing.
 	DryRun bool
-	// Wait is how long to wait for the member to be Ready; zero does not wait.
+	// Wait is how long the join waits for the member to be Ready. With 0 it does not wait.
 	Wait time.Duration
-	// CollectorWait is Wait where the join installs a collector on the member, whose image has to be pulled. Default: Wait.
+	// CollectorWait replaces Wait if the collector runs on the member, because a node must first pull the collector's
+	// image. 0 means Wait.
 	CollectorWait time.Duration
 
-	// tokenMemory and patience replace the constants of these names in tests.
+	// tokenMemory and patience replace the constants of the same names in tests; 0 keeps the constant.
 	tokenMemory time.Duration
 	patience    time.Duration
 }
 
-// Validate checks the options of a join before it connects to any cluster.
+// Validate returns an error if an option is missing or invalid. It contacts no cluster.
 func (o Options) Validate() error {
 	if err := CheckName(o.Name); err != nil {
 		return err
 	}
 	if o.HostName == "" && o.DefaultHostName == "" {
-		return errors.New("the host has no name: give --host-name")
+		return errors.New("the name of the host is not known: give --host-name")
 	}
 	for _, name := range []string{o.HostName, o.DefaultHostName} {
 		if len(name) > 253 {
@@ -98,7 +102,7 @@ func (o Options) Validate() error {
 // CheckName refuses a name that a MemberCluster cannot have.
 func CheckName(name string) error {
 	if msgs := validation.IsDNS1123Label(name); len(msgs) > 0 {
-		return fmt.Errorf("%q is no name for a member: lower case letters, digits and '-', beginning and ending with a letter or digit, 63 characters at most", name)
+		return fmt.Errorf("%q is not a valid name for a member: use lower case letters, digits and '-', begin and end with a letter or digit, 63 characters at most", name)
 	}
 	return nil
 }
@@ -113,12 +117,12 @@ type Result struct {
 	Grants            []string
 	Namespaces        v1alpha1.NamespacePolicy
 	Collector         v1alpha1.CollectorMode
-	// CollectorImage is the image of a collector on the member.
+	// CollectorImage is the image of the collector; "" if the collector does not run on the member.
 	CollectorImage string
-	// OwnMember: the host has joined itself.
+	// OwnMember is true if the host has joined itself.
 	OwnMember bool
-	// TokenExpires is when the host's token ends, zero in a dry run that would get a new one.
+	// TokenExpires is when the host's token expires. It is zero in a dry run if a real join would request a new token.
 	TokenExpires time.Time
-	// Changes is how many steps wrote something.
+	// Changes is the number of steps that wrote something.
 	Changes int
 }

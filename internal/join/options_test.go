@@ -18,13 +18,13 @@ func TestOptionsAreCheckedBeforeAnyClusterIsAsked(t *testing.T) {
 		wantErr string
 	}{
 		"a name is enough":              {change: func(*Options) {}},
-		"a name that is no DNS label":   {change: func(o *Options) { o.Name = "eu.1" }, wantErr: `"eu.1" is no name for a member`},
-		"no name":                       {change: func(o *Options) { o.Name = "" }, wantErr: "is no name for a member"},
+		"a name that is no DNS label":   {change: func(o *Options) { o.Name = "eu.1" }, wantErr: `"eu.1" is not a valid name for a member`},
+		"no name":                       {change: func(o *Options) { o.Name = "" }, wantErr: "is not a valid name for a member"},
 		"a host without a name":         {change: func(o *Options) { o.DefaultHostName = "" }, wantErr: "give --host-name"},
 		"a host's name without an end":  {change: func(o *Options) { o.HostName = strings.Repeat("x", 254) }, wantErr: "253 characters at most"},
 		"a policy that there is not":    {change: func(o *Options) { o.Namespaces = "Some" }, wantErr: "--namespaces Some: give Managed or All"},
 		"a collector that there is not": {change: func(o *Options) { o.Collector = "Elsewhere" }, wantErr: "--collector Elsewhere: give Member, Host or External"},
-		"an image that is none":         {change: func(o *Options) { o.MemberCollector.Image = "a b" }, wantErr: `--image: "a b" is no image`},
+		"an image that is none":         {change: func(o *Options) { o.MemberCollector.Image = "a b" }, wantErr: `--image: "a b" is not an image reference`},
 		"a label's key":                 {change: func(o *Options) { o.Labels = map[string]string{"a b": "c"} }, wantErr: `label "a b"`},
 		"a label's value":               {change: func(o *Options) { o.Labels = map[string]string{"a": "b c"} }, wantErr: `label a="b c"`},
 		"a grant":                       {change: func(o *Options) { o.Allow = []string{"all"} }, wantErr: `--allow: unknown profile "all"`},

@@ -17,14 +17,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// The types of Secrets that a pod pulls images with.
+// pullSecretTypes are the types of the Secrets with which a kubelet pulls the images of a pod.
 var pullSecretTypes = []corev1.SecretType{corev1.SecretTypeDockerConfigJson, corev1.SecretTypeDockercfg}
 
-// readPullSecrets reads the pull secrets of the collector that the member has, before the join changes anything: a join with --rotate
-// makes the owner of the copies anew, and the member's garbage collector deletes them.
+// readPullSecrets reads the pull secrets of the collector that exist on the member. With --rotate the join deletes the
+// collector's account, and the garbage collector then deletes the copies that this account owns. So readPullSecrets runs
+// before the join changes anything, and putPullSecrets writes the copies again.
 func (p *joiner) readPullSecrets(ctx context.Context) error {
 	if p.memberUID == p.identity.UID {
-		return nil // the host's Secrets are there
+		return nil // the member is the host, so the host's Secrets are already there
 	}
 	p.pullSecrets = make(map[string]*corev1.Secret)
 	for _, name := range p.collectorSettings.PullSecrets {
@@ -34,7 +35,7 @@ func (p *joiner) readPullSecrets(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("reading %s on %s: %w", describe(there), p.member.cluster, err)
 		case !slices.Contains(pullSecretTypes, there.Type):
-			return fmt.Errorf("%s on %s is of type %q: --image-pull-secret takes one of type %s", describe(there), p.member.cluster, there.Type, corev1.SecretTypeDockerConfigJson)
+			return fmt.Errorf("%s on %s is of type %q: --image-pull-secret takes a Secret of type %s", describe(there), p.member.cluster, there.Type, corev1.SecretTypeDockerConfigJson)
 		default:
 			p.pullSecrets[name] = there
 		}
@@ -42,11 +43,11 @@ func (p *joiner) readPullSecrets(ctx context.Context) error {
 	return nil
 }
 
-// putPullSecrets puts the Secrets with which the nodes pull the image onto the member. A Secret of the name that a person made on the
-// member is used as it is.
+// putPullSecrets writes to the member the Secrets with which its nodes pull the collector's image. A Secret of such a name
+// on the member that no join created stays as it is.
 func (p *joiner) putPullSecrets(ctx context.Context) error {
 	if p.memberUID == p.identity.UID {
-		return nil // the host's Secrets are there
+		return nil // the member is the host, so the host's Secrets are already there
 	}
 	var t tally
 	for _, name := range p.collectorSettings.PullSecrets {
@@ -62,8 +63,9 @@ func (p *joiner) putPullSecrets(ctx context.Context) error {
 	return p.dropPullSecrets(ctx, p.collectorSettings.PullSecrets)
 }
 
-// putPullSecret copies a Secret of the host only if the person or the host's manager names it. The member's people can write any name
-// into the collector's Deployment: otherwise they would choose which Secret of the host the join hands to them.
+// putPullSecret copies a Secret of the host to the member only if the user's flags or the host's manager name it. A name
+// in the collector's Deployment on the member is not enough: a user of the member can write any name there, and could so
+// make the join copy any Secret of the host to the member.
 func (p *joiner) putPullSecret(ctx context.Context, name string) (Outcome, error) {
 	there := p.pullSecrets[name]
 	fromHost := slices.Contains(p.collectorSettings.FromHost, name)
@@ -71,10 +73,10 @@ func (p *joiner) putPullSecret(ctx context.Context, name string) (Outcome, error
 	case there != nil && !membercollector.IsOurs(there):
 		return Unchanged, nil
 	case !fromHost && there == nil:
-		p.note("%s: pull secret %s is not there. A join copies it from the host only with --image-pull-secret %s", p.member.cluster, name, name)
+		p.note("%s: pull secret %s does not exist there. The join copies it from the host only if you give --image-pull-secret %s", p.member.cluster, name, name)
 		return Unchanged, nil
 	case !fromHost:
-		p.note("%s: pull secret %s stays as it is there. A join copies it from the host again only with --image-pull-secret %s", p.member.cluster, name, name)
+		p.note("%s: pull secret %s stays as it is. The join copies it from the host again only if you give --image-pull-secret %s", p.member.cluster, name, name)
 		return p.writePullSecret(ctx, there)
 	}
 	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}}
@@ -86,12 +88,13 @@ func (p *joiner) putPullSecret(ctx context.Context, name string) (Outcome, error
 	case err != nil:
 		return "", fmt.Errorf("reading %s at the host: %w", describe(source), err)
 	case !slices.Contains(pullSecretTypes, source.Type):
-		return "", fmt.Errorf("%s at the host is of type %q: --image-pull-secret takes one of type %s", describe(source), source.Type, corev1.SecretTypeDockerConfigJson)
+		return "", fmt.Errorf("%s at the host is of type %q: --image-pull-secret takes a Secret of type %s", describe(source), source.Type, corev1.SecretTypeDockerConfigJson)
 	}
 	return p.writePullSecret(ctx, source)
 }
 
-// writePullSecret writes a copy of a Secret to the member. It belongs to the collector's account.
+// writePullSecret writes a copy of source to the member. source is a Secret of the host, or the copy that an earlier join
+// made. The collector's account owns the new copy.
 func (p *joiner) writePullSecret(ctx context.Context, source *corev1.Secret) (Outcome, error) {
 	copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: source.Namespace, Name: source.Name}}
 	_, outcome, err := put(ctx, p.member, copied, func(s *corev1.Secret) {
@@ -105,7 +108,7 @@ func (p *joiner) writePullSecret(ctx context.Context, source *corev1.Secret) (Ou
 	return outcome, err
 }
 
-// dropPullSecrets removes the copies that an earlier join made, but for the named ones.
+// dropPullSecrets removes from the member the copies that an earlier join made, except those whose names are in keep.
 func (p *joiner) dropPullSecrets(ctx context.Context, keep []string) error {
 	if p.memberUID == p.identity.UID {
 		return nil
@@ -113,7 +116,7 @@ func (p *joiner) dropPullSecrets(ctx context.Context, keep []string) error {
 	var copies corev1.SecretList
 	err := p.member.client.List(ctx, &copies, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels(membercollector.MarkOurs(map[string]string{})))
 	if apierrors.IsForbidden(err) && p.collector != v1alpha1.CollectorMember {
-		return nil // the garbage collector removes the copies with the account
+		return nil // the garbage collector deletes the copies after their owner, the collector's account
 	}
 	if err != nil {
 		return fmt.Errorf("listing the pull secrets on %s: %w", p.member.cluster, err)

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// pullSecret is a pull secret in fairlead-system. Its content names the cluster that holds it first.
+// pullSecret is a pull secret in fairlead-system. Its content is the name of the cluster where it was created. If copied is
+// true, it is the copy of a join.
 func pullSecret(name, cluster string, copied bool) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, Labels: map[string]string{}}, Type: corev1.SecretTypeDockerConfigJson,
 		Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(cluster)}}
@@ -27,7 +28,7 @@ func pullSecret(name, cluster string, copied bool) *corev1.Secret {
 	return s
 }
 
-// pulling names pull secrets in a Deployment.
+// pulling adds the names of pull secrets to the pods of a Deployment.
 func pulling(d *appsv1.Deployment, names ...string) *appsv1.Deployment {
 	for _, name := range names {
 		d.Spec.Template.Spec.ImagePullSecrets = append(d.Spec.Template.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
@@ -52,9 +53,9 @@ func TestAMemberChoosesNoSecretOfTheHost(t *testing.T) {
 		"a later join refreshes the manager's": {present: []string{"managers"}, onMember: []client.Object{pullSecret("managers", "earlier", true)},
 			want: map[string]string{"managers": "host"}},
 		"a name that the member's people add is not copied": {present: []string{"managers", "other"},
-			want: map[string]string{"managers": "host"}, wantNotes: []string{"pull secret other is not there"}},
+			want: map[string]string{"managers": "host"}, wantNotes: []string{"pull secret other does not exist there"}},
 		"nor with a Secret that looks like a copy": {present: []string{"other"}, onMember: []client.Object{pullSecret("other", "member", true)},
-			want: map[string]string{"other": "member"}, wantNotes: []string{"pull secret other stays as it is there"}},
+			want: map[string]string{"other": "member"}, wantNotes: []string{"pull secret other stays as it is"}},
 		"nor over one of theirs": {present: []string{"other"}, onMember: []client.Object{pullSecret("other", "member", false)},
 			want: map[string]string{"other": "member"}},
 		"the person may name it again": {given: []string{"other"}, present: []string{"other"}, onMember: []client.Object{pullSecret("other", "earlier", true)},

@@ -11,19 +11,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// The names of the objects that join makes on a member, in the namespace fairlead-system and at cluster scope.
+// The names of objects that a join creates on a member.
 const (
-	// HostAccount is the host's service account on a member. The Role and the ClusterRole that the account always has, and their
-	// bindings, have the same name.
+	// HostAccount is the host's service account on a member. The Role and the ClusterRole that the account has whatever the
+	// grants are, and their bindings, have the same name.
 	HostAccount = "fairlead-host"
-	// CollectorAccount is the service account of the collector. Inside the manager (collector: Host) the manager holds a token of it;
-	// on the member (collector: Member) the collector's pod does; elsewhere (collector: External) the operator of the collector does.
+	// CollectorAccount is the service account of the collector. Its tokens are in the manager (collector: Host), in the
+	// collector's pod (Member), or with the person who runs the collector (External).
 	CollectorAccount = "fairlead-collector"
-	// collectorGranted is the ClusterRole by which the collector reads the kinds that the member granted the host.
+	// collectorGranted is the ClusterRole that lets the collector read the kinds that the member has granted to the host.
 	collectorGranted = CollectorAccount + "-granted"
 )
 
-// The CRDs of the kinds that live on members.
+// The names of the CRDs that a join installs on members.
 const (
 	crdDeliveries  = "deliveries." + v1alpha1.Group
 	crdMemberships = "memberships." + v1alpha1.Group
@@ -34,8 +34,9 @@ var (
 	discoveryPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"}
 )
 
-// hostRules are the host's rights at cluster scope on every member, whatever the grants. The host may read its own
-// identity, the Membership, and what the member serves. It may delete what it has to delete when it leaves.
+// hostRules returns the rights at cluster scope that the host has on every member, whatever the grants are. The host may
+// read the Membership, Namespaces, CRDs, and which kinds the member serves. It may ask the API server for its own rights.
+// When the host leaves the member, it may delete the Membership, Fairlead's CRDs and its own ClusterRole.
 func hostRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
@@ -45,15 +46,16 @@ func hostRules() []rbacv1.PolicyRule {
 		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdDeliveries, crdMemberships},
 			Verbs: []string{"delete"}},
-		// If the member no longer serves a kind, only its CRD shows whether it is gone for good, or will be back with
-		// its objects.
+		// If the member no longer serves a kind, the manager reads the kind's CRD. Only the CRD shows whether the kind was
+		// deleted, or whether the member will serve the kind and its objects again.
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: []string{"get"}},
 		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{HostAccount}, Verbs: []string{"delete"}},
 		{NonResourceURLs: discoveryPaths, Verbs: []string{"get"}},
 	}
 }
 
-// tokenAccounts are the accounts of which the host needs tokens, and the Secrets that these may be bound to.
+// tokenAccounts returns the accounts for which the host requests tokens, and the names of the Secrets to which these
+// tokens may be bound.
 func tokenAccounts(collector v1alpha1.CollectorMode) (accounts, bound []string) {
 	if collector == v1alpha1.CollectorHost {
 		return []string{HostAccount, CollectorAccount}, allTokenSecrets()
@@ -61,9 +63,9 @@ func tokenAccounts(collector v1alpha1.CollectorMode) (accounts, bound []string) 
 	return []string{HostAccount}, tokenSecrets(HostAccount)
 }
 
-// hostSystemRules are the host's rights in the member's fairlead-system. A Role there covers the Namespace itself
-// too: with it the host finishes its removal after its ClusterRole is gone. The host may create tokens of the
-// collector's account only if the collector runs inside the manager.
+// hostSystemRules returns the host's rights in the member's namespace fairlead-system. A Role in a namespace also covers
+// the Namespace object itself, so the host can delete the namespace even after its ClusterRole is deleted. The host may
+// create tokens of the collector's account only if the collector runs inside the manager.
 func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 	accounts, bound := tokenAccounts(collector)
 	rules := []rbacv1.PolicyRule{
@@ -71,14 +73,17 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: accounts, Verbs: []string{"create"}},
-		// The Secrets that tokens are bound to. RBAC cannot restrict a create by name. The host may not read Secrets.
+		// The next two rules are for the Secrets to which tokens are bound. RBAC cannot restrict a create by name, so the
+		// first rule covers all Secrets. The host may not read Secrets.
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: bound, Verbs: []string{"delete"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
 	if collector == v1alpha1.CollectorMember {
-		// The host watches the collector there, reports why it does not run, and deletes it first when it leaves. RBAC cannot
-		// restrict a list by name. It restricts a watch, which then has to select the name.
+		// The host watches the collector's Deployment on the member and lists its pods, to report why the collector does
+		// not run. When the host leaves the member, it deletes this Deployment first. RBAC can restrict a get and a delete
+		// by name, and a watch with a field selector for that name. It cannot restrict a list by name, so the host may not
+		// list Deployments.
 		rules = append(rules,
 			rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, ResourceNames: []string{membercollector.Name}, Verbs: []string{"get", "watch", "delete"}},
 			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})
@@ -86,11 +91,17 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 	return rules
 }
 
-// collectorRules are a collector's rights at cluster scope on every member: reads, to judge objects and to find out
-// the facts, and the one write that it makes.
+// collectorRules returns the rights at cluster scope that a collector has on every member, whatever the grants are: it may
+// read what it needs to judge objects and to report facts about the cluster, and may write the status of the Membership.
 func collectorRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		read("", "events", "nodes"),
+		// The pods of an unhealthy workload and the logs of its containers show why it is unhealthy. So do the pods of an operator
+		// that OLM installs, whose Deployment no grant has to include. The collector reads no other pods, but RBAC cannot say that.
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"replicasets"}, Verbs: []string{"list"}},
 		read("storage.k8s.io", "csidrivers", "storageclasses"),
 		read("apiextensions.k8s.io", "customresourcedefinitions"),
 		read("apiregistration.k8s.io", "apiservices"),
@@ -101,7 +112,7 @@ func collectorRules() []rbacv1.PolicyRule {
 	}
 }
 
-// collectorSystemRules are a collector's rights in fairlead-system.
+// collectorSystemRules returns a collector's rights in fairlead-system.
 func collectorSystemRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		read(v1alpha1.Group, "deliveries"),
@@ -109,17 +120,17 @@ func collectorSystemRules() []rbacv1.PolicyRule {
 	}
 }
 
-// Served is what a member serves at one moment.
+// Served lists the API groups and core resources that a member served when the join read them.
 type Served struct {
-	// Groups are the API groups that have a name.
+	// Groups are the API groups, without the core group.
 	Groups []string
-	// Core are the resources of the group that has none.
+	// Core are the resources of the core group.
 	Core []string
 }
 
-// CollectorReads are the collector's rights to read under given grants: the same objects, but never Secrets. RBAC
-// cannot express "all but". So if a grant holds all groups, or the whole core group, CollectorReads lists the served
-// ones.
+// CollectorReads returns the collector's rights to read under these grants: all objects that the host may write, except
+// Secrets. An RBAC rule cannot say "all resources but Secrets". So for a grant of all groups, CollectorReads adds one rule
+// for each group in served. For the core group it names each resource.
 func CollectorReads(grants []string, served Served) []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, grant := range grants {

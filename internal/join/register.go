@@ -22,8 +22,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
-// putHostNamespace creates the namespace fairlead-system on the host, and removes the label made from it. With that label
-// a cluster that was a member before it became a host would lose the namespace when it leaves its own host.
+// putHostNamespace creates the namespace fairlead-system on the host. If the cluster became a member before it became a
+// host, the namespace has LabelMade, and putHostNamespace removes this label. With the label, an unjoin of this cluster
+// would delete the namespace, with all keys of the host.
 func (p *joiner) putHostNamespace(ctx context.Context) error {
 	_, outcome, err := put(ctx, p.host, systemNamespace(), func(ns *corev1.Namespace) { delete(ns.Labels, v1alpha1.LabelMade) })
 	if err != nil {
@@ -34,8 +35,8 @@ func (p *joiner) putHostNamespace(ctx context.Context) error {
 }
 
 // askHost sends the MemberCluster as a dry run before the join writes anything. A host that is older than this hostctl may
-// not know a setting, for example a mode of the collector. Otherwise the join would fail with everything installed on
-// the member.
+// refuse a setting, for example a collector mode. Without askHost, the join would fail only after it had installed
+// everything on the member.
 func (p *joiner) askHost(ctx context.Context) error {
 	want, err := p.known.DeepCopy(), error(nil)
 	p.fillMemberCluster(want)
@@ -46,17 +47,18 @@ func (p *joiner) askHost(ctx context.Context) error {
 		err = p.host.client.Update(ctx, want, client.FieldOwner(fieldManager), client.DryRunAll)
 	}
 	switch {
-	case retriable(err), absent(err): // another client wrote or deleted it since the join began; putMemberCluster reads it again
+	case retriable(err): // another client wrote or deleted the MemberCluster since the join began; putMemberCluster will read it again
 		return nil
 	case apierrors.IsInvalid(err):
 		return fmt.Errorf("the host refuses MemberCluster %s, so the join has written nothing. A host that is older than this hostctl does not know every "+
 			"setting. Use a hostctl of the host's version, or upgrade the host with `hostctl init`: %w", p.opts.Name, err)
 	}
-	return wrapf(err, "asking the host whether it takes MemberCluster %s", p.opts.Name)
+	return wrapf(err, "sending MemberCluster %s to the host as a dry run", p.opts.Name)
 }
 
-// putMemberCluster writes the MemberCluster, and creates it at the first join only. An unjoin may have deleted it since
-// the join began, and with it the Secret and the host's access.
+// putMemberCluster writes the MemberCluster. If the MemberCluster existed when the join began and does not exist now,
+// putMemberCluster returns an error and creates none: an unjoin has deleted it, and may have deleted the Secret and the
+// host's account too.
 func (p *joiner) putMemberCluster(ctx context.Context) error {
 	have, outcome, err := p.known, Unchanged, error(nil)
 	if p.known.UID == "" {
@@ -91,14 +93,17 @@ func (p *joiner) updateMemberCluster(ctx context.Context) (*v1alpha1.MemberClust
 	}
 	err = p.host.client.Update(ctx, have, p.host.updateOptions()...)
 	if absent(err) {
-		err = apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.Group, Resource: "memberclusters"}, p.opts.Name, err) // read again
+		err = apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.Group, Resource: "memberclusters"}, p.opts.Name, err) // the caller reads the MemberCluster again
 	}
 	return have, Configured, wrapf(err, "writing MemberCluster %s to the host", p.opts.Name)
 }
 
-// confirm checks at the end that the host's account and Secret are still there: another join with --rotate, or an
-// unjoin, may have deleted them at the same time. It also checks that no other join has set another collector mode or
-// namespace policy. Two such joins write the policy on the member and the MemberCluster in any order.
+// confirm makes the last checks of a join, because other joins and unjoins may have run at the same time. It returns an
+// error in two cases:
+//
+//   - The host's account or the Secret at the host does not exist, after a join with --rotate or an unjoin.
+//   - Another join has set another collector mode or namespace policy. The admission policy may then come from one join and
+//     the MemberCluster from the other.
 func (p *joiner) confirm(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
@@ -134,8 +139,8 @@ func (p *joiner) confirmSettings(ctx context.Context) error {
 	return nil
 }
 
-// fillMemberCluster keeps fields that people set by other means: labels, suspend. It sets the finalizer at creation,
-// so that a deletion of the registration always withdraws from the member first.
+// fillMemberCluster sets the fields of a MemberCluster that a join decides, and the labels that the user gave. Other labels
+// and the suspension stay. The finalizer keeps a deleted MemberCluster until the manager has withdrawn from the member.
 func (p *joiner) fillMemberCluster(m *v1alpha1.MemberCluster) {
 	controllerutil.AddFinalizer(m, v1alpha1.Finalizer)
 	for key, value := range p.opts.Labels {

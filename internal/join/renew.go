@@ -19,46 +19,52 @@ import (
 
 // Renewal is the result of Renew for the tokens of a member.
 type Renewal struct {
-	// Expires is when the host's token in the Secret ends; zero for credentials that are not a token of Fairlead.
+	// Expires is when the host's token in the Secret expires; zero if the Secret holds credentials that Fairlead did not issue.
 	Expires time.Time
-	// Due is when to renew the first of the tokens; zero for never.
+	// Due is when the first of the tokens is due for renewal; zero if Fairlead renews none of them.
 	Due time.Time
 	// Renewed is true if the Secret holds a new token.
 	Renewed bool
-	// Shared is true if the Secret holds no token of the collector's account. A collector inside the manager then uses the host's
-	// credentials. This is the case if an earlier version joined the member.
+	// Shared is true if the Secret at the host has no token of the collector's account. If the collector runs inside the
+	// manager, an earlier version joined the member, and the collector uses the host's token.
 	Shared bool
-	// Unbound is true if the host's token is bound to no Secret on the member. Then nobody can revoke this token alone. The Role
-	// of an earlier version does not let the host create such Secrets.
+	// Unbound is true if the host's token is bound to no token Secret, because the Role that an earlier version wrote does
+	// not let the host create one. Such a token can be revoked only by deleting its account.
 	Unbound bool
-	// Overdue and CollectorOverdue tell why the host's token and the collector's are not renewed, nil where they are.
-	Overdue, CollectorOverdue *Overdue
+	// Overdue tells why the host's token could not be renewed. It is nil while the renewal is not overdue (see
+	// overdueAfter).
+	Overdue *Overdue
+	// CollectorOverdue is the same for the collector's token.
+	CollectorOverdue *Overdue
 }
 
-// Overdue is a token that could not be renewed for longer than a few attempts take.
+// Overdue describes a token whose renewals have failed for longer than overdueAfter.
 type Overdue struct {
 	// Account is the service account of the token.
 	Account string
-	// Since is when its renewal was due, Expires is when it ends.
-	Since, Expires time.Time
+	// Since is when the renewal was due.
+	Since time.Time
+	// Expires is when the token expires.
+	Expires time.Time
 	// Err is the error of the last attempt.
 	Err error
 }
 
-// overdueAfter is how long renewals may fail without being reported: a join at the same time, or a short outage, makes one
-// attempt fail. For a token with a short life it is half of the time between the due renewal and the expiry.
+// overdueAfter is how long after the due time renewals may fail before Renew reports the failure. A join at the same time
+// or a short outage makes only a few attempts fail. If less than twice overdueAfter lies between the due time and the
+// expiry, Renew waits for half of that time instead.
 const overdueAfter = time.Hour
 
-// Renew asks the member for new tokens in place of those in the Secret at the host: the host's own token, and the
-// token for a collector inside the manager if the Secret holds one. It does so once a token is a day old, or a third
-// of its life is over, and puts the new token into the Secret. The old one works until Revoke is called, so no
-// connection breaks in between. Credentials that a person put there (a certificate, a token without an end) stay as
-// they are.
+// Renew replaces the tokens in the Secret at the host by new tokens of the member: the host's token, and the collector's
+// token if the Secret holds one. It replaces a token that is a day old, or earlier if a third of its lifetime is over. The
+// old token works until Revoke is called, so no connection breaks before that. Renew does not replace credentials that a
+// person put into the Secret, such as a certificate or a token without an expiry.
 //
-// now is the member's time, because the member dates the tokens. If the clocks differ by more than a token's life,
-// the host's own time would renew the token never, or always. For the same reason Renew does not keep a new token
-// that would already be due, whichever clock is wrong. accepts tries a new token on the member. If it returns an
-// error, Renew does not keep the token.
+// now is the time by the member's clock, because the member's API server writes the times into the tokens. If the host's
+// clock differed by more than a token's lifetime, Renew would renew the token never or always.
+//
+// Renew drops a new token in two cases: accepts, which tries the token on the member, returns an error; or the new token is
+// already due at the time now, because the clocks on the member disagree.
 func Renew(
 	ctx context.Context, host, member client.Client, accepts func(ctx context.Context, token string) error, secret *corev1.Secret, now time.Time,
 ) (Renewal, error) {
@@ -76,16 +82,16 @@ func Renew(
 	return got, errors.Join(err, other)
 }
 
-// renewer is one call of Renew.
+// renewer has the state of one call of Renew.
 type renewer struct {
 	host, member client.Client
 	accepts      func(ctx context.Context, token string) error
-	// secret is the Secret at the host as it is now: a renewal replaces it.
+	// secret is the Secret at the host. After each successful write it is the Secret that the API server returned.
 	secret *corev1.Secret
 	now    time.Time
 }
 
-// renew renews the token under a key of the Secret.
+// renew renews the token in one key of the Secret at the host, if the token is due.
 func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	have, err := readToken(string(r.secret.Data[key]))
 	if err != nil {
@@ -105,7 +111,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	return renewal(got, true), nil
 }
 
-// replace gets a new token, and writes it to this key of the Secret in place of the old token.
+// replace requests a new token, and writes it to this key of the Secret in place of the old token.
 func (r *renewer) replace(ctx context.Context, key string, have credential) (credential, error) {
 	account := serviceAccount(tokenKeys[key])
 	account.UID = have.account
@@ -126,7 +132,7 @@ func (r *renewer) replace(ctx context.Context, key string, have credential) (cre
 	next.Data[key] = []byte(got.token)
 	setSuperseded(r.secret.Data, next.Data)
 	err = r.host.Update(ctx, next)
-	if isRefusal(err) { // after any other error it may have been stored
+	if isRefusal(err) { // after any other error the host may have stored the token, so replace does not revoke it
 		err = errors.Join(err, dropTokenSecret(ctx, r.member, got.secret))
 	}
 	if err != nil {
@@ -136,35 +142,37 @@ func (r *renewer) replace(ctx context.Context, key string, have credential) (cre
 	return got, nil
 }
 
-// lostUID is the prefix of a made-up uid for a Secret whose uid the host does not know.
+// lostUID is the prefix of an invented uid for a token Secret, whose real uid the host has no right to read.
 const lostUID = "lost-"
 
-// giveUp writes the Secret at the host before the manager deletes a Secret on the member that the host knows nothing of.
-// A join may be about to store the token that is bound to it. The host's API server then refuses the join's write, and
-// the join chooses its tokens again.
+// giveUp updates the Secret at the host before the manager deletes the token Secret of this name on the member. A join may
+// be about to store the token that is bound to the token Secret. The host's API server then refuses the join's write as a
+// conflict, and the join chooses its tokens again.
 func (r *renewer) giveUp(ctx context.Context, name string) error {
 	next := withLost(r.secret, name, r.now)
 	if err := r.host.Update(ctx, next); err != nil {
-		return fmt.Errorf("noting that the token bound to Secret %s/%s is lost: %w", v1alpha1.SystemNamespace, name, err)
+		return fmt.Errorf("recording at the host that the token bound to Secret %s/%s is lost: %w", v1alpha1.SystemNamespace, name, err)
 	}
 	r.secret = next
 	return nil
 }
 
-// withLost is the Secret at the host with a line for a lost token. No Secret has the made-up uid, so the line deletes
-// nothing. The uid differs each time, because only an update that changes the Secret makes another client's write fail.
+// withLost returns the Secret at the host with one more line in its list of tokens to revoke. The line has an invented uid,
+// so it revokes nothing. It only changes the Secret, so that the write of a client that read the Secret earlier fails. The
+// uid is new each time, because an update with equal content would not change the resourceVersion.
 func withLost(secret *corev1.Secret, name string, now time.Time) *corev1.Secret {
 	next := secret.DeepCopy()
 	line := tokenSecret{name: name, uid: types.UID(fmt.Sprintf("%s%d", lostUID, now.UnixNano()))}
-	earlier := func(l string) bool { return strings.HasPrefix(l, name+"/"+lostUID) } // of an attempt that failed
+	earlier := func(l string) bool { return strings.HasPrefix(l, name+"/"+lostUID) } // matches the line of an earlier attempt, so that the list does not grow
 	lines := slices.DeleteFunc(strings.Fields(string(secret.Data[v1alpha1.SecretSuperseded])), earlier)
 	next.Data[v1alpha1.SecretSuperseded] = []byte(strings.Join(sorted(append(lines, line.String())), "\n"))
 	return next
 }
 
-// CollectorTokenExpires is when the collector's token in a Secret at the host ends; zero if it holds none that says so.
+// CollectorTokenExpires returns when the collector's token in a Secret at the host expires. It returns zero if the Secret has
+// no such token, or if the token has no expiry.
 func CollectorTokenExpires(secret *corev1.Secret) time.Time {
-	have, _ := readToken(string(secret.Data[v1alpha1.SecretCollectorToken])) // zero for none
+	have, _ := readToken(string(secret.Data[v1alpha1.SecretCollectorToken])) // without a token the result is the zero value
 	return have.expires
 }
 

@@ -20,12 +20,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// ask asks the member for its Membership.
+// ask reads the Membership of the member.
 func ask(ctx context.Context, c client.Client) error {
 	return c.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{})
 }
 
-// renew renews the host's token for east when it is due, as the manager does.
+// renew renews the tokens of east at the time when they are due, as the manager does.
 func (f *fleet) renew(t *testing.T) join.Renewal {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -41,7 +41,8 @@ func (f *fleet) renew(t *testing.T) join.Renewal {
 	}
 	due := renewal.Due
 	eventually(t, "the member gives a token that is younger by a second", func(ctx context.Context) bool {
-		// The manager reads the Secret again too: it may have renewed one of the two tokens, and the other may be due now.
+		// One call of Renew may renew only one of the two tokens, and the other is due in the next call. So the test reads
+		// the Secret again before each call, as the manager does.
 		_, secret = f.registered(t, "east")
 		renewal, err = join.Renew(ctx, f.host, account, accepts, secret, due)
 		return err == nil && renewal.Renewed
@@ -49,7 +50,7 @@ func (f *fleet) renew(t *testing.T) join.Renewal {
 	return renewal
 }
 
-// tokenSecrets are the names of the Secrets on the member that tokens of an account are bound to.
+// tokenSecrets returns the names of the Secrets on the member to which tokens of an account are bound.
 func (f *fleet) tokenSecrets(t *testing.T, account string) []string {
 	t.Helper()
 	var list corev1.SecretList
@@ -89,7 +90,7 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	if len(held) != 1 {
 		t.Fatalf("Secrets on the member: %v", held)
 	}
-	// A newer Secret under the name of a revoked one stays.
+	// Revoke must not delete a newer Secret under the name of a revoked one.
 	_, secret = f.registered(t, "east")
 	secret.Data[v1alpha1.SecretSuperseded] = []byte(held[0] + "/another-uid")
 	if err := f.host.Update(within(t), secret); err != nil {
@@ -103,7 +104,8 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	}
 }
 
-// A member that an earlier version joined issues no bound tokens until it is joined again.
+// On a member that an earlier version joined, the host may not create token Secrets, so its tokens are bound to none until
+// a user joins the member again.
 func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -136,7 +138,7 @@ func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notes(steps), "`hostctl join east --cluster-kubeconfig FILE --rotate` revokes it immediately") {
+	if !strings.Contains(notes(steps), "To revoke it immediately, run `hostctl join east --cluster-kubeconfig FILE --rotate`") {
 		t.Errorf("the join does not say that the token before cannot be revoked: %s", notes(steps))
 	}
 	if renewal := f.renew(t); renewal.Unbound {

@@ -19,20 +19,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// tokenMemory bounds how long an API server may accept a token after its account is gone: 10 s (kube-apiserver's
-// cache of accepted tokens, which no flag changes), and a little for its watch of accounts.
+// tokenMemory is the longest time for which an API server can accept a token after the token's account was deleted.
+// kube-apiserver caches accepted tokens for 10 s, which no flag changes, and its watch of accounts may be 2 s late.
 const tokenMemory = 12 * time.Second
 
-// Takeover tells a person about a member before the join takes it from its present host.
+// Takeover has the facts that hostctl shows to the user, before the user confirms or refuses a takeover.
 type Takeover struct {
 	// Endpoint is the address at which the join found the cluster.
 	Endpoint string
-	// Owner is the present host, and the member's name there.
+	// Owner is the member's Membership spec: it names the present host, and the member's name at that host.
 	Owner v1alpha1.MembershipSpec
-	// Since is when the cluster became a member. Heartbeat is the last heartbeat of its collector, by the collector's
-	// clock; zero if there was none.
-	Since, Heartbeat time.Time
-	// Deliveries is the number of the present host's Deliveries there.
+	// Since is when the cluster became a member.
+	Since time.Time
+	// Heartbeat is the last heartbeat of the member's collector, by the collector's clock; zero if there was none.
+	Heartbeat time.Time
+	// Deliveries is the number of Deliveries on the member. The present host wrote them.
 	Deliveries int
 	// Host is the new host of the member. It gets Grants.
 	Host   v1alpha1.HostIdentity
@@ -45,16 +46,17 @@ func (p *joiner) isAnothers() bool {
 	return owner != "" && owner != p.identity.UID
 }
 
-// takeOver takes the cluster from its present host, once a person has confirmed it. The steps that follow give this
-// host its access.
+// takeOver takes the cluster from its present host, the old host, after the user has confirmed it:
 //
-// At no moment can both hosts write. takeOver deletes the old host's bindings first, then its accounts, and with them
-// all their tokens. Roles bind accounts by name, and the new account has the old one's name. So the join creates it
-// only when no API server can accept the old account any more. The Membership changes in between. Killed before that,
-// the cluster still belongs to the old host, whose account is gone; another take-over completes it. Killed after it,
-// any join of this host completes it. A join of the old host that runs at the same time may make an account and get a
-// token until the Membership changes, so takeOver revokes once more after that. Later such a join finds that the
-// Membership belongs to another host, and gets no token.
+//  1. It deletes the old host's bindings, and then its accounts. This makes the old tokens invalid.
+//  2. It waits for tokenMemory. An API server may accept an old token for that long, and the old token would have the
+//     rights of the account of the same name that this join creates later. Without the wait both hosts could write.
+//  3. It writes this host into the Membership. From now on a join by the old host is refused.
+//  4. A join by the old host may have created the accounts again before step 3. takeOver deletes them once more, and waits
+//     again.
+//
+// Later steps of the join create this host's account. If the join is killed before step 3, the Membership still names the
+// old host, and another takeover completes the join. If it is killed later, any join by this host completes it.
 func (p *joiner) takeOver(ctx context.Context) error {
 	switch {
 	case !p.opts.TakeOver:
@@ -64,8 +66,8 @@ func (p *joiner) takeOver(ctx context.Context) error {
 		return nil
 	}
 	p.from = p.membership.Spec.Host
-	// Everything that can be refused is refused before the join removes anything: rights that the person lacks, a
-	// Secret in the way.
+	// Every check that can refuse the join has to run before the join removes anything. For example, the user may lack
+	// rights, or the host may have a Secret of the member's name that holds other credentials.
 	if err := p.rehearse(ctx); err != nil {
 		return err
 	}
@@ -80,17 +82,17 @@ func (p *joiner) takeOver(ctx context.Context) error {
 	}
 	for _, step := range []func(context.Context) error{p.stillTheirs, p.revokeTheirs, p.clearMembershipStatus, p.own, p.revokeLate} {
 		if err := step(ctx); err != nil {
-			return fmt.Errorf("taking it over from host %q: %w", p.from.Name, err)
+			return fmt.Errorf("taking the cluster over from host %q: %w", p.from.Name, err)
 		}
 	}
-	// From here on that host is an ordinary other host; only in a dry run does the Membership still name it.
+	// From here on the Membership names this host. In a dry run it still names the old host, so p.from stays set.
 	if p.taken = true; !p.opts.DryRun {
 		p.from = v1alpha1.HostIdentity{}
 	}
 	return nil
 }
 
-// rehearse runs the following steps as a dry run.
+// rehearse runs later steps of the join as a dry run, so that a refusal comes before the join removes anything.
 func (p *joiner) rehearse(ctx context.Context) error {
 	q := *p
 	q.opts.DryRun, q.member.dry, q.host.dry = true, true, true
@@ -117,13 +119,14 @@ func (p *joiner) takeover(ctx context.Context) (Takeover, error) {
 	return t, nil
 }
 
-// stillTheirs checks again that the cluster belongs to the same host: the person may have taken long to confirm.
+// stillTheirs reads the Membership again, because the user may have taken long to confirm. It returns an error if the
+// cluster no longer belongs to the host that the user was asked about.
 func (p *joiner) stillTheirs(ctx context.Context) error {
 	now := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	err := p.member.get(ctx, now)
 	switch {
 	case errors.Is(err, errAbsent):
-		return fmt.Errorf("%s has no Membership any more, so no host owns it: run the join again", p.member.cluster)
+		return fmt.Errorf("%s has no Membership any more, so it belongs to no host now: run the join again", p.member.cluster)
 	case err != nil:
 		return fmt.Errorf("reading the Membership of %s: %w", p.member.cluster, err)
 	}
@@ -140,7 +143,8 @@ func (p *joiner) revokeTheirs(ctx context.Context) error {
 	return p.awaitForgotten(ctx, "the join stopped before it wrote the Membership. Run the same command again to continue")
 }
 
-// revokeLate revokes an account that a join of the old host made before the Membership named this host.
+// revokeLate deletes the accounts once more, if a join by the old host created them again before the Membership named this
+// host.
 func (p *joiner) revokeLate(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
@@ -149,11 +153,12 @@ func (p *joiner) revokeLate(ctx context.Context) error {
 	if err != nil || removed == 0 {
 		return err
 	}
-	p.done(Removed, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, p.from.Name), "a join of that host had made it again")
+	p.done(Removed, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, p.from.Name), "a join by that host had created it again")
 	return p.awaitForgotten(ctx, "the join stopped before this host had an account. Run the same command again to continue")
 }
 
-// revoke removes the bindings and accounts of a host and of its collector.
+// revoke removes the host's and the collector's account with their bindings, and tells the user. The argument host is the
+// name of the host in the messages.
 func (p *joiner) revoke(ctx context.Context, host string) error {
 	removed, others, err := p.removeAccounts(ctx)
 	if err != nil {
@@ -170,9 +175,10 @@ func (p *joiner) revoke(ctx context.Context, host string) error {
 	return nil
 }
 
-// removeAccounts removes the accounts that joins create, their bindings first. ClusterRoles stay without any subject; this
-// join corrects them. Everything that belongs to the account is deleted by name before the account. So the garbage
-// collector has no work left that could remove objects of this join. others are the names of all other bindings.
+// removeAccounts deletes the two accounts that joins create, after their bindings. The ClusterRoles stay: without bindings
+// they give no rights, and this join corrects them. Objects that an account owns are deleted before the account. Otherwise
+// the garbage collector could later delete an object of the same name that this join creates. others are the names of the
+// accounts' bindings that no join created.
 func (p *joiner) removeAccounts(ctx context.Context) (removed int, others []string, err error) {
 	bindings, others, err := p.bindings(ctx)
 	if err != nil {
@@ -197,7 +203,8 @@ func (p *joiner) removeAccounts(ctx context.Context) (removed int, others []stri
 	return t.removed, others, nil
 }
 
-// bindings are the bindings of the accounts that joins created; others are the names of all other bindings of them.
+// bindings lists the RoleBindings and ClusterRoleBindings that name the host's or the collector's account. made are those
+// that joins created, and others are the names of the rest.
 func (p *joiner) bindings(ctx context.Context) (made []client.Object, others []string, err error) {
 	var clusterWide rbacv1.ClusterRoleBindingList
 	var namespaced rbacv1.RoleBindingList
@@ -225,14 +232,15 @@ func (p *joiner) bindings(ctx context.Context) (made []client.Object, others []s
 	return made, others, nil
 }
 
-// isAccount reports whether a subject is one of the accounts that joins make.
+// isAccount reports whether a subject is one of the two service accounts that joins create.
 func isAccount(s rbacv1.Subject) bool {
 	return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == v1alpha1.SystemNamespace && (s.Name == HostAccount || s.Name == CollectorAccount)
 }
 
-// awaitForgotten waits until no API server of the member accepts a token of the old account any more. There may be
-// several API servers, so no single one can answer that. It waits even if the account was already gone, because it
-// may have been deleted a moment ago. stopped says what a person has to know if the join is stopped meanwhile.
+// awaitForgotten waits until no API server of the member can accept a token of the deleted account. It waits for a fixed
+// time, because a member may have several API servers, and a test request would reach only one of them. It waits even if
+// this join found no account, because another client may have deleted the account a moment ago. If the user stops the join
+// during the wait, the error begins with the text in the argument stopped.
 func (p *joiner) awaitForgotten(ctx context.Context, stopped string) error {
 	if p.opts.DryRun {
 		return nil
@@ -241,7 +249,7 @@ func (p *joiner) awaitForgotten(ctx context.Context, stopped string) error {
 	if p.opts.tokenMemory != 0 {
 		memory = p.opts.tokenMemory
 	}
-	p.note("%s: for up to %s its API servers may accept the old account's tokens, so the join waits before it makes the new account", p.member.cluster, memory)
+	p.note("%s: for up to %s the member's API servers may still accept tokens of the old account, so the join waits before it creates the new account", p.member.cluster, memory)
 	timer := time.NewTimer(memory)
 	defer timer.Stop()
 	select {
@@ -252,8 +260,8 @@ func (p *joiner) awaitForgotten(ctx context.Context, stopped string) error {
 	}
 }
 
-// clearMembershipStatus clears the status that the old host's collector wrote. Otherwise the new host would take that heartbeat for
-// one of its own collector.
+// clearMembershipStatus clears the status that the old host's collector wrote. Otherwise the new host would take that
+// collector's heartbeat for a heartbeat of its own collector.
 func (p *joiner) clearMembershipStatus(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil

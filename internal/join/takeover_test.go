@@ -32,14 +32,14 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	oldWrites := func() error {
 		return old.Create(within(t), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "old-"}}, client.DryRunAll)
 	}
-	registerAt(t, r.west, "https://another.example") // the first host's name for it is another member's at the second
+	registerAt(t, r.west, "https://another.example") // at the second host, another member has the name that the first host gave to this one
 	eventually(t, "the first host can write", func(context.Context) bool { return oldWrites() == nil })
 
 	var plan join.Takeover
 	var revoked bool
 	opts := join.Options{Name: "mine", DefaultHostName: "second", TakeOver: true, Confirm: func(p join.Takeover) error {
 		plan = p
-		return oldWrites() // it goes on until a person has said so
+		return oldWrites() // the old host must be able to write until the user has confirmed
 	}}
 	_, err := join.Join(within(t), r.westConfig, r.eastConfig, opts, func(s join.Step) {
 		revoked = revoked || s.Outcome == join.Removed && strings.Contains(s.What, "account of host prod")
@@ -75,7 +75,7 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	r.expectUntouched(t)
 }
 
-// oldCollectorSpeaks writes the status of the Membership as the first host's collector does.
+// oldCollectorSpeaks writes the status of the Membership, as the first host's collector would.
 func (f *fleet) oldCollectorSpeaks(t *testing.T) {
 	t.Helper()
 	m := f.membership(t)
@@ -88,7 +88,7 @@ func (f *fleet) oldCollectorSpeaks(t *testing.T) {
 func TestATakeoverThatIsKilledAnywhereIsFinishedByTheNextJoin(t *testing.T) {
 	r := newRivals(t, join.Options{})
 	killed := true
-	for n := 1; killed; n += 2 { // of two that follow each other, most are alike
+	for n := 1; killed; n += 2 { // every second write, because neighbouring writes leave similar states
 		t.Run(fmt.Sprintf("killed after write %d", n), func(t *testing.T) {
 			l := &life{n: n}
 			_, err := join.Join(within(t), dying(r.westConfig, l), dying(r.eastConfig, l), takingOver("mine"), nil)
@@ -110,7 +110,7 @@ func TestATakeoverThatIsKilledAnywhereIsFinishedByTheNextJoin(t *testing.T) {
 				t.Errorf("the second host does not get in: %v", err)
 			}
 			r.expectUntouched(t)
-			// The first host takes it back, for the next round.
+			// The first host takes the member back, so that the next round begins in the same state.
 			if _, _, err := r.join(t, r.eastConfig, takingOver("east")); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestATakeoverChecksEverythingBeforeItRemovesAnything(t *testing.T) {
 		prepare func(t *testing.T)
 		change  func(*join.Options)
 		want    string
-		// asked is true if the join asked the person. touched are the objects on the member that the case itself writes.
+		// asked is true if the join must ask the user. touched is the object on the member that this case itself writes.
 		asked   bool
 		touched string
 	}{
@@ -158,7 +158,7 @@ func TestATakeoverChecksEverythingBeforeItRemovesAnything(t *testing.T) {
 			}
 			t.Cleanup(func() { remove(t, r.west, secret) })
 		}},
-		"a third host is faster than the person's answer": {asked: true, want: `the member third-name of host "third"`, touched: "Membership self",
+		"a third host is faster than the person's answer": {asked: true, want: `member third-name of host "third"`, touched: "Membership self",
 			change: func(o *join.Options) {
 				o.Confirm = func(join.Takeover) error {
 					m := r.membership(t)
@@ -233,12 +233,13 @@ func TestATakeoverWithoutAnotherHostIsAnOrdinaryJoin(t *testing.T) {
 	}
 }
 
-// The first host's CI joins the cluster again while the takeover waits until the API servers have forgotten the first host's account.
+// The first host's CI joins the cluster again during the takeover, while the takeover waits until no API server accepts the
+// old tokens.
 func TestATakeoverRevokesWhatAJoinOfTheOldHostMakesMeanwhile(t *testing.T) {
 	r := newRivals(t, join.Options{})
 	isJoined := false
 	_, err := join.Join(within(t), r.westConfig, r.eastConfig, takingOver("mine"), func(s join.Step) {
-		if isJoined || !strings.Contains(s.What, "waits before it makes the new account") {
+		if isJoined || !strings.Contains(s.What, "waits before it creates the new account") {
 			return
 		}
 		isJoined = true

@@ -34,8 +34,8 @@ func TestReadToken(t *testing.T) {
 		"no token":               {token: "", wantErr: "no JWT"},
 		"an opaque one":          {token: "abc", wantErr: "no JWT"},
 		"one without an end":     {token: jwt(`{"iat":100}`), wantErr: "when it expires"},
-		"one that is not base64": {token: "a.?.c", wantErr: "reading a token"},
-		"one that is not JSON":   {token: "a.YWJj.c", wantErr: "reading a token"},
+		"one that is not base64": {token: "a.?.c", wantErr: "decoding a service account's token"},
+		"one that is not JSON":   {token: "a.YWJj.c", wantErr: "decoding a service account's token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readToken(tc.token)

@@ -25,16 +25,17 @@ import (
 
 // UnjoinOptions are the settings of an unjoin.
 type UnjoinOptions struct {
-	// Name is the MemberCluster's. Required.
+	// Name is the name of the MemberCluster. Required.
 	Name string
-	// Forget removes the member at the host without contacting it.
+	// Forget makes Unjoin remove the member at the host without contacting the member.
 	Forget bool
-	// Wait is how long the host's manager may take to withdraw. Zero does not wait.
+	// Wait is how long Unjoin waits for the host's manager to withdraw from the member. With 0 it does not wait.
 	Wait time.Duration
 }
 
-// Unjoin ends a membership. The host's manager withdraws from the member. With a connection to the member, Unjoin
-// withdraws itself. With Forget neither does, and Fairlead's objects stay on the member. Workloads stay in any case.
+// Unjoin ends a membership. If member is not nil, Unjoin removes Fairlead's objects from the member itself. If member is
+// nil, the host's manager removes them. With Forget and without member, they stay on the member. Workloads stay in any
+// case.
 func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report Reporter) error {
 	u := &unjoin{opts: opts, report: report}
 	if err := u.discover(ctx, host, member); err != nil {
@@ -53,14 +54,15 @@ type unjoin struct {
 	// Filled by discover.
 	host    client.Client
 	hostUID types.UID
-	member  client.Client           // nil when the member's connection was not given
-	known   *v1alpha1.MemberCluster // nil when the host does not know it
-	// secrets are the uids of the Secrets that may hold the member's credentials, by name. A join that begins after the
-	// unjoin makes Secrets of other uids.
+	member  client.Client           // nil if the user gave no kubeconfig of the member
+	known   *v1alpha1.MemberCluster // nil if the host has no MemberCluster of that name
+	// secrets has the uids of the Secrets at the host that may hold the member's credentials, by name. The unjoin must not
+	// remove a Secret of the same name with another uid: a join that began after the unjoin has made it.
 	secrets map[string]types.UID
 }
 
-// discover checks everything before the unjoin removes anything.
+// discover reads the host and the member. It makes all checks that can refuse the unjoin, before the unjoin removes
+// anything.
 func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error {
 	w, err := newWriter(bounded(host), "the host", false)
 	if err != nil {
@@ -79,7 +81,8 @@ func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error 
 	}
 	if member == nil {
 		if u.known == nil {
-			return fmt.Errorf("there is no such member; `kubectl get memberclusters` lists all. If a cluster still has objects of Fairlead, give its --cluster-kubeconfig to remove them")
+			return fmt.Errorf("the host has no member of that name; `kubectl get memberclusters` lists all. " +
+				"If a cluster still has objects of Fairlead, give its kubeconfig with --cluster-kubeconfig to remove them")
 		}
 		return nil
 	}
@@ -92,7 +95,7 @@ func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error 
 		return explain(err, w.cluster, member.Host)
 	}
 	if u.known != nil && u.known.Status.UID != "" && u.known.Status.UID != uid {
-		return fmt.Errorf("--cluster-kubeconfig leads to another cluster (uid %s) than the one that joined (uid %s)", uid, u.known.Status.UID)
+		return fmt.Errorf("--cluster-kubeconfig leads to the cluster with uid %s, but the cluster that joined has uid %s. Give the kubeconfig of the cluster that joined", uid, u.known.Status.UID)
 	}
 	return nil
 }
@@ -116,7 +119,7 @@ func (u *unjoin) discoverSecrets(ctx context.Context) error {
 	return nil
 }
 
-// FindMember reads a MemberCluster; nil when there is none of that name.
+// FindMember reads a MemberCluster. It returns nil if no MemberCluster has that name.
 func FindMember(ctx context.Context, host client.Client, name string) (*v1alpha1.MemberCluster, error) {
 	m := &v1alpha1.MemberCluster{}
 	err := host.Get(ctx, types.NamespacedName{Name: name}, m)
@@ -127,7 +130,7 @@ func FindMember(ctx context.Context, host client.Client, name string) (*v1alpha1
 }
 
 func (u *unjoin) leave(ctx context.Context) error {
-	if u.known == nil { // a member that the host has forgotten
+	if u.known == nil { // the MemberCluster is gone already, for example after --forget
 		if err := Withdraw(ctx, u.member, u.hostUID, u.opts.Name, u.report); err != nil {
 			return err
 		}
@@ -147,7 +150,8 @@ func (u *unjoin) leave(ctx context.Context) error {
 	return u.awaitGone(ctx)
 }
 
-// leaveOurselves does the same as the host's manager, which may do it at the same time.
+// leaveOurselves does the work that the manager does for a MemberCluster that is being deleted. The manager may be doing
+// the same work at the same time.
 func (u *unjoin) leaveOurselves(ctx context.Context) error {
 	if u.member == nil {
 		current, err := FindMember(ctx, u.host, u.opts.Name)
@@ -174,28 +178,31 @@ func (u *unjoin) leaveOurselves(ctx context.Context) error {
 		case current == nil:
 			return u.leaveUnregistered(ctx, wasOurs)
 		case current.UID != u.known.UID:
-			return nil // another join has made it again
+			return nil // another join has created the MemberCluster again
 		}
 		return Leave(ctx, u.host, current, u.member, u.hostUID, u.report)
 	})
 }
 
-// leaveUnregistered leaves a member whose MemberCluster went during the unjoin. The manager may have finished. Otherwise the
-// MemberCluster had no finalizer any more, and the host's account is still on the member. wasOurs reports whether the
-// Membership named this host when the unjoin began. If it did not, the account may be that of another host's first join.
+// leaveUnregistered withdraws from a member whose MemberCluster disappeared during the unjoin. Either the manager has
+// finished its work, or another client removed the finalizer and the host's account is still on the member. wasOurs is true
+// if the Membership named this host when the unjoin began.
+//
+// leaveUnregistered removes nothing if the Membership names this host neither then nor now. The account may belong to
+// another host, whose first join has not written the Membership yet.
 func (u *unjoin) leaveUnregistered(ctx context.Context, wasOurs bool) error {
 	membership, err := ownMembership(ctx, u.member, u.hostUID, u.opts.Name)
 	if err == nil && (membership != nil || wasOurs) {
 		err = Withdraw(ctx, u.member, u.hostUID, u.opts.Name, u.report)
 	}
 	if notOurs := (*NotOursError)(nil); errors.As(err, &notOurs) {
-		tell(u.report, Noted, "member %s: nothing is removed there: %s", u.opts.Name, notOurs)
+		tell(u.report, Noted, "member %s: nothing is removed on it: %s", u.opts.Name, notOurs)
 		return nil
 	}
 	return err
 }
 
-// awaitGone waits until the registration is gone, and then removes its credentials from the host.
+// awaitGone waits until the MemberCluster is gone, and then removes its credentials from the host.
 func (u *unjoin) awaitGone(ctx context.Context) error {
 	if u.opts.Wait == 0 {
 		return nil
@@ -217,10 +224,11 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 		return err
 	}
 	tell(u.report, Removed, "host: MemberCluster %s", u.opts.Name)
-	if isJoinedAgain { // with a Secret of its own under the same name; the earlier one went before the MemberCluster
+	if isJoinedAgain { // the Secret of this name belongs to the new MemberCluster; the manager deleted the earlier Secret before the earlier MemberCluster
 		return nil
 	}
-	// A join may have stored its Secret and not yet made its MemberCluster.
+	// A join may have stored its Secret and not yet created its MemberCluster. dropSecret does not delete that Secret,
+	// because its uid is not in u.secrets.
 	for _, name := range slices.Sorted(maps.Keys(u.secrets)) {
 		if err := dropSecret(ctx, u.host, u.opts.Name, name, u.secrets[name], u.report); err != nil {
 			return fmt.Errorf("removing Secret %s/%s: %w", v1alpha1.SystemNamespace, name, err)
@@ -229,19 +237,20 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 	return nil
 }
 
-// StillThereError is the error when the host's manager has not withdrawn in time. The manager continues to try.
+// StillThereError means that the MemberCluster still exists after the wait. The manager continues to withdraw from the
+// member.
 type StillThereError struct {
 	Name  string
 	Ready *metav1.Condition
 }
 
 func (e *StillThereError) Error() string {
-	why := "the manager has set no Ready condition: is it running?"
+	why := "it has no condition Ready, so check that the manager runs"
 	if e.Ready != nil {
 		why = e.Ready.Reason + ": " + e.Ready.Message
 	}
-	return fmt.Sprintf("member %s is being deleted and not gone yet (%s). The host's manager continues to try. "+
-		"If you have rights on the member yourself, run `hostctl unjoin %s --cluster-kubeconfig FILE`. If it is gone for good, or another host has taken it "+
+	return fmt.Sprintf("MemberCluster %s is being deleted, but is not gone yet (%s). The host's manager continues to try. "+
+		"If you have rights on the member yourself, run `hostctl unjoin %s --cluster-kubeconfig FILE`. If the member is gone for good, or another host has taken it "+
 		"over, run `hostctl unjoin %s --forget`",
 		e.Name, why, e.Name, e.Name)
 }

@@ -16,38 +16,42 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// NotReadyError is the error when the join has written everything and the host does not report the member as Ready.
+// NotReadyError means that the join has written everything, but the member did not become Ready in time.
 type NotReadyError struct {
 	Name string
 	// Collector is where the member's collector runs.
 	Collector v1alpha1.CollectorMode
-	// Reason and Message are the reason and the message of the condition Ready. They are empty while the manager has not written it.
-	Reason, Message string
-	// Tried is the address at which the manager tries to reach the member. Here is the address at which the join reached it. FromPod
-	// reports whether the manager runs in a pod of the host.
-	Tried, Here string
-	FromPod     bool
+	// Reason is the reason of the condition Ready; "" while the manager has not written the condition.
+	Reason string
+	// Message is the message of the condition Ready; "" while the manager has not written the condition.
+	Message string
+	// Tried is the address at which the manager tries to reach the member.
+	Tried string
+	// Here is the address at which the join reached the member.
+	Here string
+	// FromPod is true if the manager runs in a pod of the host.
+	FromPod bool
 }
 
 func (e *NotReadyError) Error() string {
 	var b strings.Builder
 	if e.Reason == "" {
-		fmt.Fprintf(&b, "member %s is registered, but the manager has not probed it yet: is the manager running?", e.Name)
+		fmt.Fprintf(&b, "member %s is registered, but the manager has not probed it yet. Check that the manager runs.", e.Name)
 	} else {
 		fmt.Fprintf(&b, "member %s is registered, but not Ready: %s: %s.", e.Name, e.Reason, strings.TrimSuffix(e.Message, "."))
 	}
 	if e.Reason == v1alpha1.ReasonNoHeartbeat && e.Collector == v1alpha1.CollectorExternal {
 		b.WriteString(" A collector writes its heartbeat within seconds of its start, and then every minute. " +
-			"If it runs and the member refuses it, its token belongs to an account that an unjoin has removed. " + newToken)
+			"If it runs and the member refuses it, its token belongs to an account that an unjoin or a join has deleted. " + newToken)
 	}
-	if e.Reason == v1alpha1.ReasonUnreachable && e.Tried != "" {
+	if v1alpha1.IsUnreachable(e.Reason) && e.Tried != "" {
 		b.WriteString(e.elsewhere())
 	}
 	fmt.Fprintf(&b, " The join has written everything. To keep waiting: `kubectl wait --for=condition=Ready member/%s --timeout=5m` at the host", e.Name)
 	return b.String()
 }
 
-// elsewhere names the address that the manager tried, and what to give in its place.
+// elsewhere returns a sentence with the addresses Tried and Here, and the flags with which the user gives another address.
 func (e *NotReadyError) elsewhere() string {
 	manager := "the manager"
 	if e.FromPod {
@@ -57,11 +61,11 @@ func (e *NotReadyError) elsewhere() string {
 		"join again with --server https://ADDRESS:PORT, or with --proxy-url.", strings.ToUpper(manager[:1])+manager[1:], e.Tried, e.Here)
 }
 
-// newToken says where an external collector gets its credentials.
+// newToken tells the user how to make credentials for a collector that runs elsewhere (collector: External).
 const newToken = "Create a token for the collector, with the kubeconfig of the member: `kubectl create token " + CollectorAccount + " --namespace " +
 	v1alpha1.SystemNamespace + " --duration=8760h`. Put it into the collector's kubeconfig (--kubeconfig), which the collector reads at its start."
 
-// awaitReady waits for the host's manager to call the member Ready.
+// awaitReady waits until the MemberCluster has the condition Ready, which the host's manager writes.
 func (p *joiner) awaitReady(ctx context.Context) error {
 	if p.opts.DryRun || p.opts.Wait == 0 {
 		return nil
@@ -74,8 +78,9 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
 		}
 		if uid := m.Status.UID; uid != "" && uid != p.memberUID {
-			// The host accepts the first cluster that accepts its credentials, and the host's address may lead to
-			// another cluster than the join's.
+			// The manager takes the first cluster that accepts its credentials for the member. The address that the host
+			// uses may lead to another cluster than the address in the user's kubeconfig, for example because of a wrong
+			// --server.
 			return false, fmt.Errorf("waiting for MemberCluster %[1]s to be Ready: the host reaches another cluster at %[2]s (uid %[3]s) "+
 				"than this join at %[4]s (uid %[5]s). Run `hostctl unjoin %[1]s --forget`, then join again with a --server that leads to the cluster of the kubeconfig",
 				p.opts.Name, m.Spec.Endpoint, uid, p.memberConfig.Host, p.memberUID)
@@ -104,7 +109,8 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 	return notReady
 }
 
-// judged is the condition Ready, if it is about the present generation of the MemberCluster.
+// judged returns the condition Ready. It returns nil if the manager has not written the condition for the present
+// generation.
 func judged(m *v1alpha1.MemberCluster) *metav1.Condition {
 	ready := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.ObservedGeneration < m.Generation {

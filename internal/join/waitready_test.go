@@ -39,7 +39,7 @@ func TestWhatToDoAboutAMemberThatIsNotReady(t *testing.T) {
 			says: []string{"Unreachable: no route. The manager, in its pod on the host, tries https://10.0.0.7:6443; this join has reached the member at https://127.0.0.1:41235",
 				"join again with --server https://ADDRESS:PORT", wait},
 		},
-		"a host without a manager": {err: join.NotReadyError{}, says: []string{"is the manager running?", wait}, lets: []string{token}},
+		"a host without a manager": {err: join.NotReadyError{}, says: []string{"Check that the manager runs.", wait}, lets: []string{token}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.err.Name = "east"
@@ -88,7 +88,8 @@ func TestAJoinReportsThatAnExternalCollectorNeedsANewToken(t *testing.T) {
 	}
 }
 
-// The host accepts the first cluster that accepts its credentials. The join knows the uid of the right one.
+// The host takes the first cluster that accepts its credentials for the member. Only the join knows which cluster is the
+// right one.
 func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	f := newFleet(t)
 	t.Cleanup(func() {
@@ -119,7 +120,7 @@ func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	// A second join reports the way out too.
+	// A second join also tells the user the way out.
 	_, _, err = f.join(t, f.eastConfig, join.Options{Name: "east"})
 	for _, want := range []string{"its cluster has uid of-another, and the cluster at ", "`hostctl unjoin east` first (with --forget"} {
 		if diff := join.WordsDiff(want, err); diff != "" {
@@ -128,7 +129,7 @@ func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	}
 }
 
-// An unjoin with --forget is the way to let another cluster take a member's name.
+// With `hostctl unjoin --forget` another cluster can take a member's name.
 func TestAnotherClusterTakesAMembersPlaceAfterAForgettingUnjoin(t *testing.T) {
 	f := newFleet(t)
 	first := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

@@ -24,17 +24,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// NotOursError is the error when a cluster is the member of another host. This host must remove nothing on it.
+// NotOursError means that a cluster is a member of another host, or a member of this host under another name. This host
+// must not remove anything on the cluster.
 type NotOursError struct {
 	Owner v1alpha1.MembershipSpec
 }
 
 func (e *NotOursError) Error() string {
-	return fmt.Sprintf("the cluster is the member %s of host %q (uid %s)", e.Owner.ClusterName, e.Owner.Host.Name, e.Owner.Host.UID)
+	return fmt.Sprintf("the cluster is member %s of host %q (uid %s)", e.Owner.ClusterName, e.Owner.Host.Name, e.Owner.Host.UID)
 }
 
-// Withdraw removes Fairlead's own objects from a member: Clear, then Sever. Workloads stay, with their marks. It can
-// run again after any failure but one, see Sever. The report may be nil.
+// Withdraw removes Fairlead's own objects from a member: it calls Clear, then Sever. Workloads stay, with their marks.
+// After a failure the caller can call Withdraw again, unless member uses the host's account and Sever has deleted that
+// account; for that case there is Leave. report may be nil.
 func Withdraw(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	if err := Clear(ctx, member, host, name, report); err != nil {
 		return err
@@ -42,8 +44,8 @@ func Withdraw(ctx context.Context, member client.Client, host types.UID, name st
 	return Sever(ctx, member, host, name, report)
 }
 
-// Clear removes all objects of Fairlead from a member that carry no right of the host: the collector, Deliveries, Membership, CRDs.
-// It can run any number of times. On a member of another host, or of this one under another name, it removes nothing
+// Clear removes from a member the objects of Fairlead that give the host no rights: the collector, Deliveries, Membership,
+// CRDs. It can run any number of times. On a member of another host, or of this host under another name, it removes nothing
 // and returns a *NotOursError.
 func Clear(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	if _, err := ownMembership(ctx, member, host, name); err != nil {
@@ -72,8 +74,8 @@ func Clear(ctx context.Context, member client.Client, host types.UID, name strin
 	return nil
 }
 
-// ownMembership reads the Membership of a member that is to be left, nil if there is none. A Membership of another
-// host, or of this one under another name, is a *NotOursError.
+// ownMembership reads the Membership of a member before this host leaves the member. It returns nil if there is no Membership. It
+// returns a *NotOursError if the Membership names another host, or names this host with another name of the member.
 func ownMembership(ctx context.Context, member client.Client, host types.UID, name string) (*v1alpha1.Membership, error) {
 	m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	err := member.Get(ctx, client.ObjectKeyFromObject(m), m)
@@ -90,7 +92,8 @@ func ownMembership(ctx context.Context, member client.Client, host types.UID, na
 	return m, nil
 }
 
-// clearMembership deletes exactly the Membership that it has read: another host may be taking the member over.
+// clearMembership deletes the Membership only in the resourceVersion that it has read. If another host takes the member
+// over at the same time and changes the Membership, the deletion fails.
 func clearMembership(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		m, err := ownMembership(ctx, member, host, name)
@@ -106,10 +109,12 @@ func clearMembership(ctx context.Context, member client.Client, host types.UID, 
 	return nil
 }
 
-// Sever deletes the host's account on a member after Clear. A refusal counts as done, because a Sever that was killed
-// after the deletion is refused when it runs again. So call it only after Clear has finished, with the same account.
-// Another host may have joined the member meanwhile; that host's account has the same name. Sever then leaves the
-// member alone and returns a *NotOursError.
+// Sever deletes the host's account on a member. If the member refuses the host's credentials, Sever counts that as success,
+// because an earlier Sever may have been killed after it had deleted the account. So a caller may call Sever only after
+// Clear has finished with the same credentials.
+//
+// If another host has joined the member meanwhile, the account of the same name belongs to that host. Sever then removes
+// nothing and returns a *NotOursError.
 func Sever(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	if _, err := ownMembership(ctx, member, host, name); err != nil && !refused(err) {
 		return fmt.Errorf("withdrawing from member %s: %w", name, err)
@@ -118,7 +123,8 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 	if err != nil {
 		return fmt.Errorf("withdrawing from member %s: %w", name, err)
 	}
-	// In this order: the second is allowed by a Role that the first does not touch.
+	// The order matters: for the second deletion the host needs its Role in fairlead-system, which the first deletion does
+	// not remove.
 	for _, obj := range []client.Object{
 		named(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "", HostAccount),
 		last,
@@ -126,13 +132,14 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 		if err := member.Delete(ctx, obj); err != nil && !absent(err) && !refused(err) {
 			return fmt.Errorf("withdrawing from member %s: removing %s: %w", name, describe(obj), err)
 		}
-		tell(report, Removed, "%s, and what belongs to it", describe(obj))
+		tell(report, Removed, "%s, and the objects that it owns", describe(obj))
 	}
 	return nil
 }
 
-// finalDeletion is the object whose deletion removes the rest of fairlead-system. It is the namespace if join created it
-// and the cluster is not a host. Otherwise it is the service account.
+// finalDeletion returns the object that Sever deletes last. Kubernetes then deletes the remaining objects of Fairlead in
+// fairlead-system, which that object owns or contains. It is the namespace, if a join created the namespace and the cluster
+// is not a host. Otherwise it is the host's service account.
 func finalDeletion(ctx context.Context, member client.Client) (client.Object, error) {
 	account := named(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), v1alpha1.SystemNamespace, HostAccount)
 	namespace := named(corev1.SchemeGroupVersion.WithKind("Namespace"), "", v1alpha1.SystemNamespace)
@@ -152,32 +159,35 @@ func finalDeletion(ctx context.Context, member client.Client) (client.Object, er
 	case meta.IsNoMatchError(err) || refused(err):
 		return namespace, nil
 	}
-	return nil, fmt.Errorf("asking whether it is a host: %w", err)
+	return nil, fmt.Errorf("asking whether the cluster is a host: %w", err)
 }
 
-// refused reports whether the account is gone, or has lost its rights.
+// refused reports whether the API server refused the credentials or forbade the request. Either the host's account was
+// deleted, or it has lost its rights.
 func refused(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
-// AnnotationCleared is an annotation of the previous version. That version set it on a MemberCluster after Clear had
-// finished on the member. Anyone who can write MemberClusters can set it, so it proves nothing; see WasCleared.
+// AnnotationCleared is an annotation that the previous version set on a MemberCluster after Clear had finished on the
+// member. Anyone who can write MemberClusters can set it, so it proves nothing; WasCleared explains why this does no harm.
 const AnnotationCleared = v1alpha1.Group + "/cleared"
 
-// WasCleared reports whether Clear has finished on a member that is being left. If so, neither a refusal there nor
-// missing credentials are a reason to wait. The previous version noted it as an annotation. The annotation counts
-// only when the member cannot be reached any more. It then permits no more than removing the finalizer does, and the
-// same people may remove that. When the member can be reached, Clear runs again.
+// WasCleared reports whether Clear has finished on a member that this host is leaving. The manager then completes the
+// deletion even if the member refuses the host's credentials or the host no longer has them.
+//
+// The previous version recorded this as an annotation, which anyone who can write MemberClusters can forge. A forged
+// annotation has an effect only while the member cannot be reached or refuses the host; in all other cases Clear runs
+// again. It gives no new power: the same people could remove the finalizer instead.
 func WasCleared(m *v1alpha1.MemberCluster) bool {
 	return m.Status.Leaving == v1alpha1.LeavingCleared || m.Annotations[AnnotationCleared] != ""
 }
 
-// Leave ends a registration that is being deleted: it withdraws from the member, then releases the MemberCluster. It
-// can run again after any failure, also after a kill. Once the status of the MemberCluster says that the member is
-// cleared, Leave waits neither for a member that refuses the host nor for credentials that are gone. member may then
-// be nil.
+// Leave completes the deletion of a MemberCluster: it withdraws from the member, then releases the MemberCluster. The
+// caller can call Leave again after any failure, even after the process was killed. If Clear has finished (see WasCleared),
+// Leave goes on even if the member refuses the host's credentials, and member may be nil because the host no longer has
+// them.
 func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report Reporter) error {
 	var notOurs *NotOursError
 	if member == nil && !WasCleared(m) {
-		return fmt.Errorf("leaving member %s: there is no connection to it", m.Name)
+		return fmt.Errorf("leaving member %s: the host has no connection to it", m.Name)
 	}
 	if member != nil && m.Status.Leaving != v1alpha1.LeavingCleared {
 		err := Clear(ctx, member, hostUID, m.Name, report)
@@ -190,7 +200,7 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 		before := m.DeepCopy()
 		m.Status.Leaving = v1alpha1.LeavingCleared
 		if err := host.Status().Patch(ctx, m, client.MergeFrom(before)); err != nil {
-			return fmt.Errorf("leaving member %s: noting that it is cleared: %w", m.Name, err)
+			return fmt.Errorf("leaving member %s: recording that it is cleared: %w", m.Name, err)
 		}
 	}
 	if member != nil {
@@ -205,14 +215,15 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 	return Release(ctx, host, m, report)
 }
 
-// releaseTakenOver releases a MemberCluster whose member belongs to another host now.
+// releaseTakenOver releases a MemberCluster whose member now belongs to another host. It removes nothing on the member.
 func releaseTakenOver(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, owner *NotOursError, report Reporter) error {
-	tell(report, Noted, "member %s: nothing is removed there: %s", m.Name, owner)
+	tell(report, Noted, "member %s: nothing is removed on it: %s", m.Name, owner)
 	return Release(ctx, host, m, report)
 }
 
-// Release removes the Secret of a MemberCluster that is being deleted, then its finalizer. It does nothing on the
-// member. A Secret with the credentials of another member stays, even if the MemberCluster refers to it.
+// Release removes the Secret of a MemberCluster that is being deleted, then the MemberCluster's finalizer. It writes
+// nothing to the member. It does not remove a Secret with the credentials of another member, even if the MemberCluster
+// refers to it.
 func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, report Reporter) error {
 	if err := dropSecrets(ctx, host, m.Name, m.Spec.CredentialsRef.Name, report); err != nil {
 		return fmt.Errorf("releasing MemberCluster %s: %w", m.Name, err)
@@ -226,7 +237,8 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		// The manager may have written its status meanwhile.
+		// Another client, for example the manager, may have written the MemberCluster meanwhile. The next try uses what is
+		// there now.
 		*m = v1alpha1.MemberCluster{}
 		if again := host.Get(ctx, client.ObjectKeyFromObject(before), m); again != nil || m.UID != before.UID {
 			*m = *before
@@ -237,8 +249,8 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 	return wrapf(client.IgnoreNotFound(err), "releasing MemberCluster %s", m.Name)
 }
 
-// dropSecrets removes a member's credentials: the Secrets that join created under the member's name, and the Secret
-// that its MemberCluster refers to. Secrets of other members stay.
+// dropSecrets removes a member's credentials from the host: the Secret that a join created under the member's name, and the
+// Secret ref to which the MemberCluster refers. Secrets with the credentials of other members stay.
 func dropSecrets(ctx context.Context, host client.Client, cluster, ref string, report Reporter) error {
 	for _, name := range sorted([]string{cluster, ref}) {
 		if err := dropSecret(ctx, host, cluster, name, "", report); err != nil {
@@ -248,7 +260,8 @@ func dropSecrets(ctx context.Context, host client.Client, cluster, ref string, r
 	return nil
 }
 
-// dropSecret removes one Secret with a member's credentials. If uid is not empty, a Secret of another uid stays.
+// dropSecret removes one Secret with a member's credentials. If uid is not empty, it removes the Secret only if the Secret
+// has this uid.
 func dropSecret(ctx context.Context, host client.Client, cluster, name string, uid types.UID, report Reporter) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		secret := &corev1.Secret{}
@@ -263,7 +276,8 @@ func dropSecret(ctx context.Context, host client.Client, cluster, name string, u
 			tell(report, Noted, "host: Secret %s/%s stays: it does not hold the credentials of %s", v1alpha1.SystemNamespace, name, cluster)
 			return nil
 		}
-		// The precondition: a Secret that was written meanwhile may be bound to another member, so it is read again.
+		// Another client may have written the Secret since this read, and may have bound it to another member. The
+		// precondition then makes the deletion fail with a conflict, and dropSecret reads the Secret again.
 		err := host.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil {
 			return err
@@ -273,7 +287,7 @@ func dropSecret(ctx context.Context, host client.Client, cluster, name string, u
 	})
 }
 
-// named is an object with metadata only, for clients whose scheme may not know the kind.
+// named returns an object with metadata only, for clients whose scheme may not have the kind.
 func named(gvk schema.GroupVersionKind, namespace, name string) *metav1.PartialObjectMetadata {
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	obj.SetGroupVersionKind(gvk)

@@ -29,8 +29,8 @@ func crdOf(name string) client.Object {
 
 var errKilled = errors.New("killed")
 
-// life ends with its nth write, counted from 1 over all its clients. The write arrives, and its answer does not. A kill before a write
-// equals a kill after the previous one.
+// life simulates a process that is killed at its write number n, counted from 1 over all its clients. The API server gets
+// that write, but the response is lost. A kill before a write has the same effect as a kill after the previous write.
 type life struct{ n int }
 
 func (l *life) write(do func() error) error {
@@ -60,7 +60,8 @@ func (l *life) mortal(c client.WithWatch) client.Client {
 	})
 }
 
-// writesOfLeave is how many there are: four of Clear, the note, two of Sever, Secret and finalizer.
+// writesOfLeave is the number of writes of Leave: four of Clear, one of the MemberCluster's status, two of Sever, one of the Secret
+// and one of the finalizer.
 const writesOfLeave = 9
 
 func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
@@ -70,7 +71,7 @@ func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { remove(t, f.east, shop) })
-	for n := range writesOfLeave + 2 { // 0: killed at once; the last one lives
+	for n := range writesOfLeave + 2 { // with 0 the process is killed before its first write; in the last round it is not killed
 		t.Run(fmt.Sprintf("killed after write %d", n), func(t *testing.T) {
 			f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 			m := f.deleteMember(t, "east")
@@ -92,7 +93,7 @@ func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
 			if m, err = join.FindMember(within(t), f.host, "east"); err != nil {
 				t.Fatal(err)
 			}
-			if m != nil { // restarted; the member may have forgotten the account, or not yet
+			if m != nil { // the manager is restarted; an API server may still accept the token of the deleted account, or refuse it
 				if err := join.Leave(within(t), f.host, m, member, hostUID, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -230,15 +231,15 @@ func TestUnjoin(t *testing.T) {
 	f := newFleet(t)
 	for name, tc := range map[string]struct {
 		opts    join.UnjoinOptions
-		admin   bool // with the member's kubeconfig
+		admin   bool // true if the unjoin has the member's kubeconfig
 		wantErr string
-		left    bool // on the member
+		left    bool // true if Fairlead's objects stay on the member
 	}{
 		"with the member's kubeconfig nobody else is needed": {opts: join.UnjoinOptions{Name: "east", Wait: 30 * time.Second}, admin: true},
 		"a member that is gone for good is forgotten":        {opts: join.UnjoinOptions{Name: "east", Forget: true, Wait: 30 * time.Second}, left: true},
 		"without a manager it waits and says so": {opts: join.UnjoinOptions{Name: "east", Wait: 300 * time.Millisecond}, left: true,
-			wantErr: "is it running?"},
-		"a name that nobody has": {opts: join.UnjoinOptions{Name: "west"}, left: true, wantErr: "there is no such member"},
+			wantErr: "check that the manager runs"},
+		"a name that nobody has": {opts: join.UnjoinOptions{Name: "west"}, left: true, wantErr: "the host has no member of that name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -256,7 +257,7 @@ func TestUnjoin(t *testing.T) {
 			if tc.left && len(ours(t, f.east)) == 0 {
 				t.Error("the member was cleaned")
 			}
-			f.leave(t, f.eastConfig, "east") // cleans also what the host has forgotten
+			f.leave(t, f.eastConfig, "east") // also removes what the unjoin left on the member
 		})
 	}
 }

@@ -22,23 +22,23 @@ import (
 const fieldManager = "hostctl"
 
 const (
-	goneTimeout        = 60 * time.Second // for what an unjoin a moment ago is still deleting
+	goneTimeout        = 60 * time.Second // how long to wait for objects that an earlier unjoin is still deleting
 	establishedTimeout = 30 * time.Second
 	pollEvery          = 200 * time.Millisecond
 )
 
-// writer writes to one cluster. In a dry run it sends each write as a dry run of the API server, which refuses the
-// same writes as in a real run.
+// writer writes to one cluster. In a dry run it sends each write as a dry run, which the API server refuses for the
+// same reasons as the real write.
 type writer struct {
 	client client.Client
-	// cluster is how messages call it: "member eu-1", "the host".
+	// cluster is the cluster's name in messages: "member eu-1", "the host".
 	cluster string
 	dry     bool
 }
 
-// put creates or updates an object and returns it. The caller gives the object with its name only. fill gets the
-// existing object, or the given one if there is none, and changes only Fairlead's fields. put writes nothing when
-// nothing differs.
+// put creates or updates an object and returns it. obj needs only a name. If an object of that name exists, put calls fill
+// with it, and writes it only if fill changed something. If none exists, put calls fill with a copy of obj and creates the
+// result. fill must change only Fairlead's fields.
 func put[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T, Outcome, error) {
 	var there T
 	var outcome Outcome
@@ -50,8 +50,13 @@ func put[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T
 	return there, outcome, wrapf(err, "writing %s to %s", describe(obj), w.cluster)
 }
 
-// retriable reports whether another client wrote the object first.
-func retriable(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+// retriable reports whether it can help to read the object again and repeat the write. It can if another client, for
+// example the garbage collector, wrote or deleted the object first. retriable is also true if the namespace does not exist
+// or the cluster does not serve the kind, because the API server answers in the same way; the repeated write then fails
+// too.
+func retriable(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || absent(err)
+}
 
 func putOnce[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T, Outcome, error) {
 	there := obj.DeepCopyObject().(T)
@@ -66,7 +71,7 @@ func putOnce[T client.Object](ctx context.Context, w writer, obj T, fill func(T)
 		made := obj.DeepCopyObject().(T)
 		fill(made)
 		err := w.client.Create(ctx, made, w.createOptions()...)
-		if w.dry && absent(err) { // a dry run has not created its namespace
+		if w.dry && absent(err) { // the object's namespace does not exist, because a dry run does not create it
 			err = nil
 		}
 		return made, Created, err
@@ -81,7 +86,8 @@ func putOnce[T client.Object](ctx context.Context, w writer, obj T, fill func(T)
 	return there, Configured, w.client.Update(ctx, there, w.updateOptions()...)
 }
 
-// remove deletes an object that may be there.
+// remove deletes an object. If the object does not exist, the outcome is Unchanged. In a dry run nothing is deleted, and
+// the outcome is Removed.
 func (w writer) remove(ctx context.Context, obj client.Object) (Outcome, error) {
 	if err := w.get(ctx, obj); err != nil {
 		if errors.Is(err, errAbsent) {
@@ -107,7 +113,7 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return false
 }
 
-// errAbsent: the object is not there, nor perhaps its kind.
+// errAbsent is the error of writer.get if the object does not exist, or if the cluster does not serve its kind.
 var errAbsent = errors.New("not there")
 
 func (w writer) get(ctx context.Context, obj client.Object) error {
@@ -118,8 +124,8 @@ func (w writer) get(ctx context.Context, obj client.Object) error {
 	return err
 }
 
-// awaitGone waits for an object that is being deleted. A dry run does not wait: it continues as if the object were
-// gone.
+// awaitGone waits until an object that is being deleted no longer exists. In a dry run it does not wait, and the join
+// continues as if the object did not exist.
 func (w writer) awaitGone(ctx context.Context, obj client.Object) error {
 	if w.dry {
 		return nil
@@ -132,7 +138,7 @@ func (w writer) awaitGone(ctx context.Context, obj client.Object) error {
 		return false, err
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("its deletion began at %s and has not finished; finalizers: %q",
+		return fmt.Errorf("its deletion began at %s and has not finished; it has the finalizers %q",
 			obj.GetDeletionTimestamp().Format(time.RFC3339), obj.GetFinalizers())
 	}
 	return err

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Guard is the lease as the leader elector sees it. It knows until when this manager is surely the leader. A manager
-// that was frozen (a paused machine, SIGSTOP) continues in the middle of a push, long after another manager has taken
-// over. Its leader elector need not be the first goroutine to run again.
+// Guard is the resource lock of client-go's leader elector. It also computes until when this manager is surely the leader.
+// The elector alone cannot protect the members. A manager that was frozen (a paused machine, SIGSTOP) may continue in the
+// middle of a push after another manager has taken the lease, and the elector of the frozen manager may run only later.
 type Guard struct {
 	resourcelock.Interface
 	clock  clock.Clock
@@ -28,17 +28,19 @@ type Guard struct {
 
 	mu     sync.Mutex
 	tenure Tenure
-	// holder is the present holder of the lease, as far as this manager knows.
+	// holder is the holder of the lease when this manager last read or wrote the lease.
 	holder string
-	// held is true once the API server has accepted this manager as the holder. From then on the manager takes no lease
-	// back: an earlier holder with the same proof could be a living process.
+	// held is true once the API server has accepted this manager as the holder. From then on this manager does not take
+	// back a lease. A holder with the same proof that appears later is no predecessor, and may be alive.
 	held bool
-	// takingBack is set by a read that shows a predecessor which is proven dead. It stays set until the API server
-	// accepts the write that takes the lease back, because the answer to an earlier try can be lost.
+	// takingBack is true from the read that shows a predecessor which is proven dead, until the API server accepts the
+	// write that takes the lease back. It stays true after a write without an answer, because the API server may have
+	// stored that write.
 	takingBack bool
 }
 
-// NewGuard makes the lease that options describe. It sets the fields of options that the elector needs for the lease.
+// NewGuard makes the Guard for the lease that options name. It sets the fields of options that make the elector use the
+// Guard and timing.
 func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof Proof, clk clock.Clock) (*Guard, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -46,7 +48,7 @@ func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof P
 	}
 	as := resourcelock.ResourceLockConfig{Identity: proof.identity(host, string(uuid.NewUUID()))}
 	lease, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, options.LeaderElectionNamespace, options.LeaderElectionID,
-		as, rest.CopyConfig(config), 2*timing.Request) // the timeout of a request is half of this
+		as, rest.CopyConfig(config), 2*timing.Request) // client-go gives each request half of this time
 	if err != nil {
 		return nil, fmt.Errorf("making the lease: %w", err)
 	}
@@ -56,10 +58,10 @@ func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof P
 	return g, nil
 }
 
-// Get implements resourcelock.Interface. When it reads another holder's name, this manager writes nothing to members
-// until it holds the lease again. If that holder is a predecessor that is proven dead, Get shows the lease as free, so
-// the elector takes it without waiting. The elector's write carries the resourceVersion of this read, so it fails if another
-// manager was faster.
+// Get implements resourcelock.Interface. If the lease names another holder, this manager writes nothing to members until it
+// holds the lease again. If that holder is a predecessor that is proven dead, Get returns the lease as free, so that the
+// elector takes the lease without waiting for its expiry. The elector's write carries the resourceVersion of this read, so
+// the write fails if another manager was faster.
 func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := g.Interface.Get(ctx)
 	if err != nil {
@@ -86,8 +88,8 @@ func (g *Guard) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 	return g.write(ctx, record, g.Interface.Create)
 }
 
-// Update implements resourcelock.Interface. The elector calls it at the interval Retry. Update sends a renewal only
-// when one is due.
+// Update implements resourcelock.Interface. The elector calls Update at the interval Timing.Retry. Update sends a
+// renewal to the API server only when one is due.
 func (g *Guard) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == g.Identity() && g.isFresh() {
 		return nil
@@ -107,11 +109,12 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	began := g.clock.Now()
 	mine := record.HolderIdentity == g.Identity()
 	if !mine {
-		// The elector gives the lease back with this write. Another manager may begin as soon as the API server has it.
-		// So this manager ends its tenure first, and then begins no further write to a member.
+		// With this write the elector releases the lease. Another manager may begin as soon as the API server has stored the
+		// write. So this manager stops counting itself as the holder before the write, and begins no further write to a member.
 		if holder := g.end(); holder != g.Identity() {
-			// The elector would clear the name of another holder: it ignores the read before this write.
-			return fmt.Errorf("not giving the lease back: %q holds it by now", holder)
+			// Another manager is the holder. The elector does not check that, and its write would remove the other
+			// manager's name from the lease.
+			return fmt.Errorf("not releasing the lease: %q holds it now", holder)
 		}
 	}
 	if err := write(ctx, record); err != nil || !mine {
@@ -122,13 +125,13 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	g.tenure.Renewed, g.holder, g.held = began, g.Identity(), true
 	if g.takingBack {
 		g.tenure.TakenBack, g.takingBack = g.clock.Now(), false
-		log.FromContext(ctx).Info("took back the lease of this manager's predecessor, which is dead; the manager writes to members after a pause",
+		log.FromContext(ctx).Info("this manager took over the lease of its predecessor, whose process has ended; it writes to members after a pause",
 			"proof", g.proof.String(), "pause", g.timing.HoldOff.String())
 	}
 	return nil
 }
 
-// end ends the tenure: from now on this manager does not count as the holder. It returns the holder of the lease.
+// end makes this manager count itself as not holding the lease. It returns the holder that this manager last read or wrote.
 func (g *Guard) end() (holder string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -142,8 +145,8 @@ func (g *Guard) judge() Verdict {
 	return g.timing.Judge(g.tenure, g.clock.Now())
 }
 
-// Await returns when a write to a member may begin. It waits only for the end of the pause after the manager took the
-// lease back. Its error explains why this manager may not write.
+// Await returns nil when a write to a member may begin. After this manager took back the lease, Await waits until the pause
+// (Timing.HoldOff) is over. If this manager may not write, Await returns an error that explains why.
 func (g *Guard) Await(ctx context.Context) error {
 	for {
 		v := g.judge()
@@ -166,7 +169,7 @@ func (g *Guard) Await(ctx context.Context) error {
 // Left returns how much longer a write that is under way may wait for its answer. At 0 the caller cancels it.
 func (g *Guard) Left() time.Duration { return g.judge().Left }
 
-// NotLeadingError reports that another manager may be the leader by now.
+// NotLeadingError means that another manager may be the leader by now.
 type NotLeadingError struct {
 	age  time.Duration
 	held bool

@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -22,8 +25,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Scheme knows the kinds that Fairlead itself reads and writes, on host and members. All connections
-// share it.
+// Scheme has the Go types of the kinds that Fairlead itself reads and writes at the host, and of the kinds that are part of
+// Kubernetes. Connections to members decode with fewer kinds: see answers.
 var Scheme = newScheme()
 
 func newScheme() *runtime.Scheme {
@@ -31,6 +34,48 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
+}
+
+// answers has the kinds of Scheme except those whose Go type contains a resource.Quantity. All clients of a member decode
+// with it. To parse a Quantity such as 1e-2000000000 takes minutes and hundreds of MiB, and no context ends it
+// (k8s.io/apimachinery v0.36.3, resource.ParseQuantity). The clients decode the kind that an answer names, not the kind
+// that the manager asked for, and they also decode the body of an error. So Scheme would let a member choose such a kind.
+var answers = withoutQuantities(Scheme)
+
+func withoutQuantities(all *runtime.Scheme) *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, gv := range all.PrioritizedVersionsAllGroups() {
+		metav1.AddToGroupVersion(scheme, gv)
+	}
+	for gvk, t := range all.AllKnownTypes() {
+		if gvk.Version == runtime.APIVersionInternal || hasQuantity(t, map[reflect.Type]bool{}) {
+			continue
+		}
+		scheme.AddKnownTypeWithName(gvk, reflect.New(t).Interface().(runtime.Object))
+	}
+	return scheme
+}
+
+var quantity = reflect.TypeFor[resource.Quantity]()
+
+// hasQuantity reports whether a value of the type can contain a resource.Quantity. seen has the types that hasQuantity has
+// begun with; a type may contain itself.
+func hasQuantity(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if t == quantity || seen[t] {
+		return t == quantity
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return hasQuantity(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if hasQuantity(t.Field(i).Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var _ cluster.Cluster = &Conn{}
@@ -41,15 +86,16 @@ func (c *Conn) GetHTTPClient() *http.Client { return c.http }
 // GetConfig implements cluster.Cluster.
 func (c *Conn) GetConfig() *rest.Config { return c.config }
 
-// GetScheme implements cluster.Cluster.
-func (c *Conn) GetScheme() *runtime.Scheme { return Scheme }
+// GetScheme implements cluster.Cluster. The scheme has no kind whose Go type contains a resource.Quantity.
+func (c *Conn) GetScheme() *runtime.Scheme { return answers }
 
 // GetRESTMapper implements cluster.Cluster.
 func (c *Conn) GetRESTMapper() meta.RESTMapper { return restMapper{c.mapper} }
 
-// GetClient implements cluster.Cluster. The client reads from the API server, never from a cache.
+// GetClient implements cluster.Cluster. The client reads from the API server, never from a cache. It refuses kinds whose Go
+// type contains a resource.Quantity, for example Pod; read these as metadata or unstructured.
 func (c *Conn) GetClient() client.Client {
-	cl, err := client.New(c.config, client.Options{HTTPClient: c.http, Scheme: Scheme, Mapper: restMapper{c.mapper}})
+	cl, err := client.New(c.config, client.Options{HTTPClient: c.http, Scheme: answers, Mapper: restMapper{c.mapper}})
 	if err != nil {
 		// Connect has accepted the same configuration, so client.New cannot refuse it.
 		panic("member " + c.name + ": " + err.Error())
@@ -60,7 +106,7 @@ func (c *Conn) GetClient() client.Client {
 // GetAPIReader implements cluster.Cluster.
 func (c *Conn) GetAPIReader() client.Reader { return c.GetClient() }
 
-// GetCache implements cluster.Cluster. There is no cache, and every read from it returns an error that says so.
+// GetCache implements cluster.Cluster. A Conn has no cache, so every read from the result returns errNoCache.
 func (c *Conn) GetCache() cache.Cache { return noCache{} }
 
 // GetFieldIndexer implements cluster.Cluster. Without a cache there is nothing to index.
@@ -72,14 +118,15 @@ func (c *Conn) GetEventRecorderFor(string) record.EventRecorder { return &record
 // GetEventRecorder implements cluster.Cluster. Fairlead makes no events on members.
 func (c *Conn) GetEventRecorder(string) events.EventRecorder { return &events.FakeRecorder{} }
 
-// Start implements cluster.Cluster. A connection has nothing to run; it lives as long as ctx.
+// Start implements cluster.Cluster. A connection has nothing to run, so Start waits until ctx ends and then closes idle
+// connections.
 func (c *Conn) Start(ctx context.Context) error {
 	<-ctx.Done()
 	c.http.CloseIdleConnections()
 	return nil
 }
 
-var errNoCache = errors.New("a member connection has no cache: read through GetAPIReader, or watch what you need")
+var errNoCache = errors.New("a connection to a member has no cache: read through GetAPIReader, or start a watch")
 
 type noCache struct{}
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -30,27 +31,27 @@ const (
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-// Conn is the connection to one member. It is safe for concurrent use. The token can be replaced. For another endpoint,
-// or for other credentials, Connect makes another Conn.
+// Conn is the connection to one member. It is safe for concurrent use. The fleet can replace the token of a Conn. If the
+// endpoint or the client certificate changes, the fleet makes a new Conn with Connect.
 type Conn struct {
 	name string
-	// config holds no token; bearer holds it.
+	// config is the client configuration without the token, which bearer holds.
 	config *rest.Config
 	bearer *bearer
-	// collector sends the requests of a collector that runs inside the manager. It uses the transport of http.
+	// collector sends the requests of a collector inside the manager, with the collector's own token.
 	collector *collectorBearer
 	http      *http.Client
 	guard     *guard
 	rest      rest.Interface
 	mapper    *mapper
-	// version is the API server's version, set by the first probe that reads it.
+	// version is the API server's version; nil until a probe has read it.
 	version atomic.Pointer[string]
 }
 
-// Connect prepares a connection; it does not talk to the member yet.
+// Connect prepares a connection. It sends no request to the member.
 func Connect(name string, config *rest.Config) (*Conn, error) {
-	// Controller-runtime's client would send protobuf. All other clients accept JSON too: guard changes their Accept
-	// headers.
+	// Without this setting, controller-runtime's client would send protobuf. Other clients may still ask for protobuf in
+	// the Accept header of a request; the transport guard replaces protobuf by JSON there.
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	token, err := newBearer(config)
@@ -61,7 +62,7 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
-	if client.Transport == nil { // client-go means the default transport
+	if client.Transport == nil { // client-go returns nil for the default transport
 		client.Transport = http.DefaultTransport
 	}
 	token.next = client.Transport
@@ -83,36 +84,38 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 	return conn, nil
 }
 
-var codecs = serializer.NewCodecFactory(Scheme)
+var codecs = serializer.NewCodecFactory(answers)
 
 // Name is the name of the MemberCluster.
 func (c *Conn) Name() string { return c.name }
 
-// Limit bounds how many pushes to the member run at the same time. Each push takes one place. Probes and other single
-// requests take no place, but the limit learns from their answers too.
+// Limit returns the limit of the concurrent pushes to the member. Each push takes one place. Probes and other single
+// requests take no place, but the answers to all requests raise or lower the limit.
 func (c *Conn) Limit() *inflight.Limit { return c.guard.limit }
 
-// REST sends requests to the member's API server. Use absolute paths.
+// REST returns a client for requests to the member's API server. It takes absolute paths.
 func (c *Conn) REST() rest.Interface { return c.rest }
 
-// Mapping returns how the member serves a kind: its resource, version and scope. It takes the first of versions in
-// which the member serves the kind. Without versions, it takes the version that the member prefers. Name and scope of a
-// built-in kind come from Kubernetes, never from the member. Mapping assumes that the member serves a built-in kind,
-// until DoubtMapping is called for it. If the member does not serve the kind, the error satisfies meta.IsNoMatchError.
-// If the member's answer cannot be used, the error is a *discovery.InvalidError.
+// Mapping returns how the member serves a kind: its resource, version and scope. It uses the first of the given
+// versions that the member serves. Without versions, it uses the version that the member prefers. The name and the
+// scope of a built-in kind come from Kubernetes, never from the member. Mapping assumes that every member serves the
+// built-in kinds. DoubtMapping ends that assumption for one kind.
+//
+// If the member does not serve the kind, the error satisfies meta.IsNoMatchError. If the manager cannot use the member's
+// discovery document, the error is a *discovery.InvalidError.
 func (c *Conn) Mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	return c.mapper.mapping(ctx, gk, versions...)
 }
 
-// ForgetMappings makes the next Mapping of a kind that is not built in ask the member again. Its CRD may have appeared
-// or changed.
+// ForgetMappings drops the discovery answers of the member from the cache. The next call of Mapping for a kind that is
+// not built in asks the member again. Call it when a CRD may have been created or changed.
 func (c *Conn) ForgetMappings() { c.mapper.forget() }
 
-// DoubtMapping does the same. It also makes the next Mapping of this kind ask the member, even for a built-in kind.
-// Call it when the API server served nothing at the mapped path.
+// DoubtMapping does the same as ForgetMappings. In addition, the next call of Mapping for the kind gk asks the member even
+// if gk is built in. Call it when the member answers 404 to a request to the mapped path.
 func (c *Conn) DoubtMapping(gk schema.GroupKind) { c.mapper.doubt(gk) }
 
-// ServerVersion asks for the version of the member's API server, for example v1.36.3.
+// ServerVersion reads the version of the member's API server, for example v1.36.3.
 func (c *Conn) ServerVersion(ctx context.Context) (string, error) {
 	answer, err := Do(ctx, c.rest.Get().AbsPath("/version"), false)
 	if err != nil {
@@ -142,43 +145,70 @@ type Answer struct {
 	Body []byte
 }
 
-// Into decodes the answer's object. An answer of another kind is an error: it would decode into an empty object. Such
-// an answer comes from a server that is no Kubernetes API server, or from another path of one.
+// Into decodes the answer's object into obj. If the answer has another kind than obj, Into returns an error, because
+// decoding would leave obj empty. Such an answer comes from a server that is no Kubernetes API server, or from a wrong
+// path. Into also returns an error if obj is of a kind whose Go type contains a resource.Quantity; use IntoFields then.
 func (a Answer) Into(obj any) error {
+	typed, ok := obj.(runtime.Object)
+	if !ok {
+		return a.decode(obj)
+	}
+	kinds, _, err := Scheme.ObjectKinds(typed)
+	if err != nil {
+		return a.decode(obj) // metadata or unstructured: any kind fits
+	}
+	if !answers.Recognizes(kinds[0]) {
+		return fmt.Errorf("a %s has quantities, and the manager parses no quantity of a member: read its fields with IntoFields", kinds[0].Kind)
+	}
+	if err := a.decode(obj); err != nil {
+		return err
+	}
+	return isKind(typed.GetObjectKind().GroupVersionKind().Kind, kinds[0].Kind)
+}
+
+// IntoFields decodes fields of the answer's object into obj. obj is a pointer to a struct that has only the fields that the
+// caller needs, and no resource.Quantity. If the answer has another kind, IntoFields returns an error like Into.
+func (a Answer) IntoFields(kind string, obj any) error {
+	var is metav1.TypeMeta
+	if err := a.decode(&is); err != nil {
+		return err
+	}
+	if err := isKind(is.Kind, kind); err != nil {
+		return err
+	}
+	return a.decode(obj)
+}
+
+func (a Answer) decode(obj any) error {
 	if err := json.Unmarshal(a.Body, obj); err != nil {
 		return &unusableError{fmt.Errorf("the answer is not the expected JSON (%w). "+isItKubernetes, err)}
 	}
-	typed, ok := obj.(runtime.Object)
-	if !ok {
+	return nil
+}
+
+// isKind returns an error if an answer states another kind than the wanted one. An answer without a kind passes.
+func isKind(is, want string) error {
+	if is == "" || is == want {
 		return nil
 	}
-	is := typed.GetObjectKind().GroupVersionKind()
-	kinds, _, err := Scheme.ObjectKinds(typed)
-	if err != nil || is.Kind == "" {
-		return nil //nolint:nilerr // the scheme does not know the kind, so there is nothing to compare
-	}
-	for _, want := range kinds {
-		if want.Kind == is.Kind {
-			return nil
-		}
-	}
-	return &unusableError{fmt.Errorf("the answer is a %s and not a %s. "+isItKubernetes, is.Kind, kinds[0].Kind)}
+	return &unusableError{fmt.Errorf("the answer is a %s and not a %s. "+isItKubernetes, is, want)}
 }
 
 const isItKubernetes = "Does spec.endpoint lead to a Kubernetes API server?"
 
-// unusableError is the error for an answer that the manager cannot use: it has another encoding, or is another object.
+// unusableError tells that the manager cannot use a response, because it is not JSON or is an object of another kind.
 type unusableError struct{ err error }
 
 func (e *unusableError) Error() string { return e.err.Error() }
 
 func (e *unusableError) Unwrap() error { return e.err }
 
-// RequestTimeout is how long a member may take to answer one request.
+// RequestTimeout is how long a member may take to answer one request completely.
 const RequestTimeout = 15 * time.Second
 
-// Do sends a request and reads the answer. If the API server answered with an error, the error is a
-// *apierrors.StatusError. Otherwise it is the error of the network.
+// Do sends a request and reads the answer. With metadataOnly it asks only for the metadata of the object. If the API
+// server answers with an error, Do returns a *apierrors.StatusError. If no answer comes, it returns the error of the
+// transport.
 func Do(ctx context.Context, req *rest.Request, metadataOnly bool) (Answer, error) {
 	accept := acceptJSON
 	if metadataOnly {
@@ -195,11 +225,11 @@ func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
 	return Answer{Status: status, Body: body}, err
 }
 
-// Body is the undecoded body of a response. Its errors are those of Do.
+// Body returns the body of a response without decoding it. It returns the same errors as Do.
 func Body(result rest.Result) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {
-		// Error has the decoded Status. Raw may have only the message of the transport.
+		// result.Error returns the Status that the API server sent. The error of result.Raw may be less exact.
 		if decoded := result.Error(); decoded != nil {
 			err = decoded
 		}
@@ -208,7 +238,8 @@ func Body(result rest.Result) ([]byte, error) {
 	return body, nil
 }
 
-// Path is the absolute path of an object, or of a collection when name is empty.
+// Path returns the absolute path of an object, in segments for rest.Request.AbsPath. If name is "", it is the path of
+// the collection.
 func Path(gvr schema.GroupVersionResource, namespace, name string) []string {
 	var path []string
 	if gvr.Group == "" {

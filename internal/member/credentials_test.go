@@ -37,7 +37,7 @@ func TestConfigFor(t *testing.T) {
 		"a token":              {secret: secret(v1alpha1.SecretToken, "t")},
 		"a client certificate": {secret: secret(v1alpha1.SecretCert, cert, v1alpha1.SecretKey, key)},
 		"no Secret": {secret: nil, reason: v1alpha1.ReasonCredentialsMissing,
-			words: "fairlead-system/east-creds is not there"},
+			words: "fairlead-system/east-creds does not exist"},
 		"a Secret of another type":      {secret: opaque, reason: v1alpha1.ReasonCredentialsMissing, words: `"Opaque"`},
 		"neither token nor certificate": {secret: secret(), reason: v1alpha1.ReasonCredentialsMissing, words: "token"},
 		"a certificate without its key": {secret: secret(v1alpha1.SecretCert, "c"), reason: v1alpha1.ReasonCredentialsMissing,
@@ -57,7 +57,7 @@ func TestConfigFor(t *testing.T) {
 		"credentials of an earlier version, which bound no proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, ""),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "run `hostctl join east --cluster-kubeconfig FILE --proxy-url URL` again"},
 		"a proxy in the Secret that is no URL": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, "http://me:secret@proxy/%zz"),
-			reason: v1alpha1.ReasonEndpointMismatch, words: "put spec.proxyURL back"},
+			reason: v1alpha1.ReasonEndpointMismatch, words: "restore the former spec.proxyURL"},
 		"credentials without an endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, ""),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "not sent"},
 	} {
@@ -87,7 +87,7 @@ func TestConfigFor(t *testing.T) {
 	}
 }
 
-// keyPair is a certificate and its key, in PEM.
+// keyPair returns a certificate and its private key, both in PEM.
 func keyPair(t *testing.T) (cert, key string) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)
@@ -103,7 +103,8 @@ func keyPair(t *testing.T) (cert, key string) {
 	return block("CERTIFICATE", pair.Certificate[0]), block("PRIVATE KEY", private)
 }
 
-// The manager reports a wrong edit in the status, with the field and the remedy. It sends nothing to the member.
+// Each edit makes the MemberCluster or the Secret unusable. The error must name the field and the remedy, and there
+// must be no configuration with which the manager could send a request.
 func TestAWrongEditOfAMemberClusterIsReportedWithFieldAndRemedy(t *testing.T) {
 	cert, _ := keyPair(t)
 	for name, test := range map[string]struct {
@@ -112,37 +113,37 @@ func TestAWrongEditOfAMemberClusterIsReportedWithFieldAndRemedy(t *testing.T) {
 		words  []string
 	}{
 		"another endpoint": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.Endpoint = "https://elsewhere" },
-			v1alpha1.ReasonEndpointMismatch, []string{"put spec.endpoint back", "hostctl join east", `not sent to "https://elsewhere"`}},
+			v1alpha1.ReasonEndpointMismatch, []string{"restore the former spec.endpoint", "hostctl join east", `not sent to "https://elsewhere"`}},
 		"an endpoint that leads nowhere": {func(mc *v1alpha1.MemberCluster, secret *corev1.Secret) {
 			mc.Spec.Endpoint = "https://[::1"
 			secret.Data[v1alpha1.SecretEndpoint] = []byte(mc.Spec.Endpoint)
-		}, v1alpha1.ReasonUnreachable, []string{"spec.endpoint leads nowhere", "hostctl join east"}},
+		}, v1alpha1.ReasonUnreachable, []string{"spec.endpoint is not a usable URL", "hostctl join east"}},
 		"another authority": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.CABundle = []byte("nonsense") },
-			v1alpha1.ReasonEndpointMismatch, []string{"put spec.caBundle back", "hostctl join east"}},
+			v1alpha1.ReasonEndpointMismatch, []string{"restore the former spec.caBundle", "hostctl join east"}},
 		"an authority that is no PEM": {func(mc *v1alpha1.MemberCluster, secret *corev1.Secret) {
 			mc.Spec.CABundle = []byte("nonsense")
 			secret.Data[v1alpha1.SecretCA] = mc.Spec.CABundle
 		}, v1alpha1.ReasonCredentialsMissing, []string{"spec.caBundle holds no certificate in PEM", "hostctl join east"}},
 		"no authority": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.CABundle = nil },
-			v1alpha1.ReasonEndpointMismatch, []string{"put spec.caBundle back"}},
+			v1alpha1.ReasonEndpointMismatch, []string{"restore the former spec.caBundle"}},
 		"a proxy that is no URL": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.ProxyURL = "http://proxy/?#%zz" },
-			v1alpha1.ReasonEndpointMismatch, []string{"put spec.proxyURL back", "hostctl join east"}},
+			v1alpha1.ReasonEndpointMismatch, []string{"restore the former spec.proxyURL", "hostctl join east"}},
 		"a proxy where there is none": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.ProxyURL = "http://evil:3128" },
-			v1alpha1.ReasonEndpointMismatch, []string{"put spec.proxyURL back", "are for a connection without a proxy", `not sent through "http://evil:3128"`}},
+			v1alpha1.ReasonEndpointMismatch, []string{"restore the former spec.proxyURL", "are for a connection without a proxy", `not sent through "http://evil:3128"`}},
 		"a password in the MemberCluster, as an earlier version took it": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) {
 			mc.Spec.ProxyURL = "http://me:secret@proxy:3128"
 		}, v1alpha1.ReasonEndpointMismatch, []string{"take user and password out of spec.proxyURL", "hostctl join east --cluster-kubeconfig FILE --proxy-url URL"}},
 		"another server name": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.TLSServerName = "evil" },
-			v1alpha1.ReasonEndpointMismatch, []string{"put spec.tlsServerName back", `not sent to "evil"`, "hostctl join east"}},
+			v1alpha1.ReasonEndpointMismatch, []string{"restore the former spec.tlsServerName", `not sent to "evil"`, "hostctl join east"}},
 		"the Secret of another member": {func(_ *v1alpha1.MemberCluster, secret *corev1.Secret) { secret.Name = "west" },
-			v1alpha1.ReasonEndpointMismatch, []string{"put spec.credentialsRef back", "for the member west"}},
+			v1alpha1.ReasonEndpointMismatch, []string{"restore the former spec.credentialsRef", "for the member west"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc := &v1alpha1.MemberCluster{}
 			mc.Name, mc.Spec.Endpoint, mc.Spec.CABundle = "east", "https://10.0.0.7:6443", []byte(cert)
 			secret := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretEndpoint: []byte(mc.Spec.Endpoint),
 				v1alpha1.SecretCA: mc.Spec.CABundle, v1alpha1.SecretToken: []byte("t")}}
-			secret.Name = "east" // and no key with the member's name: an earlier version wrote none
+			secret.Name = "east" // as after a join of an earlier version, the Secret has no key with the member's name
 			if _, err := ConfigFor(mc, secret, "fairlead/1"); err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,6 @@ package member
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,101 +16,126 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/plain"
-	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 // The timings of one probe. The time between two probes is in probebackoff.go.
 const (
-	// ProbeTimeout is how long an answer may take.
+	// ProbeTimeout is how long all requests of one probe may take together.
 	ProbeTimeout = 10 * time.Second
-	// HeartbeatTimeout is how old a collector's heartbeat may be. The collector renews it every 60 s.
+	// HeartbeatTimeout is the age from which a collector's heartbeat is too old. The collector renews it every 60 s.
 	HeartbeatTimeout = 3 * time.Minute
-	// aheadSteady is how far a measurement of the member's clock may differ from Ahead before Ahead changes.
+	// aheadSteady is how much a new measurement of the member's clock must differ from ProbeResult.Ahead to change it.
+	// So small differences do not change the status.
 	aheadSteady = time.Minute
 )
 
-// Host is the host of a member.
+// Host identifies the host to which a usable member belongs.
 type Host struct {
 	// UID is the uid of the host's kube-system namespace.
 	UID types.UID
 }
 
-// ProbeResult is the result of the last probe of a member. The zero value means that there was none yet.
+// ProbeResult is the result of the last probe of a member. The zero value means that no probe has ended yet.
 type ProbeResult struct {
-	// Probed reports whether there was a probe at all.
+	// Probed reports whether a probe has ended.
 	Probed bool
-	// Reachable reports whether the API server gives answers that the manager can use. Valid reports whether it accepts
-	// the host's credentials and belongs to the cluster that this host joined.
-	Reachable, Valid bool
-	// Ours reports whether the last Membership that a probe read is that of the cluster that this host joined. A probe
-	// that reads no Membership leaves Ours unchanged, unless the member has none. If the Membership has a new uid, and
-	// the probe cannot read the uid of kube-system, Ours is false: another cluster may have answered.
+	// Reachable reports whether the API server answers, and the manager can use the answers.
+	Reachable bool
+	// Valid reports whether the API server accepts the host's credentials and belongs to the cluster that this host joined.
+	Valid bool
+	// Ours reports whether the last Membership that a probe read belongs to the cluster that this host joined. It is
+	// false if the member has no Membership. It is also false if the Membership has a new uid and the probe cannot read
+	// the uid of kube-system: then another cluster may have answered. If a probe cannot read the Membership for another
+	// reason, Ours keeps its value.
 	Ours bool
-	// Reason is one of the reasons of MemberCluster conditions. Message is a sentence for the on-call if there is a
-	// problem.
-	Reason, Message string
-	// UID is the uid of the kube-system namespace of the cluster that answered last. That cluster need not be the
-	// joined one. told is the uid of the Membership that the probe read together with UID.
-	UID, told types.UID
+	// Reason is one of the reasons of MemberCluster conditions. It is ReasonUnreachable for each kind of network error, so
+	// that the lines of wrappers do not change when the kind of the error changes.
+	Reason string
+	// Failure is the reason of the condition Reachable while Reachable is false: ReasonRedirected, ReasonUnreachable, or the
+	// kind of the network error. It is "" while Reachable is true.
+	Failure string
+	// other is a failure that the last probes have found in place of the first failure of the outage (see steady).
+	other otherFailure
+	// Message describes a problem to the person on call; "" if the probe found no problem.
+	Message string
+	// UID is the uid of the kube-system namespace of the cluster that answered last, even if that is not the joined
+	// cluster.
+	UID types.UID
+	// told is the uid that the Membership had when a probe last read UID.
+	told types.UID
 	// Version is the version of the API server.
 	Version string
-	// Grants, NamespacePolicy, Facts, CollectorVersion and Heartbeat come from the Membership. Heartbeat is a time of
-	// the member's clock.
-	Grants           []string
-	NamespacePolicy  v1alpha1.NamespacePolicy
-	Facts            v1alpha1.MemberFacts
+	// Grants is the list spec.grants of the Membership.
+	Grants []string
+	// NamespacePolicy is spec.namespacePolicy of the Membership; "" if the field is empty.
+	NamespacePolicy v1alpha1.NamespacePolicy
+	// Facts are status.facts of the Membership.
+	Facts v1alpha1.MemberFacts
+	// CollectorVersion is status.collectorVersion of the Membership; "" if no collector has written it.
 	CollectorVersion string
-	Heartbeat        time.Time
+	// Heartbeat is status.renewTime of the Membership, by the member's clock; zero if no collector has written it.
+	Heartbeat time.Time
 	// CollectorRefused reports whether the member answered 401 to the last request of the collector inside the manager.
-	// Then the member does not accept the token of the collector's account.
+	// The member then does not accept the token of the collector's account.
 	CollectorRefused bool
-	// HeartbeatChanged is when a probe last read a new heartbeat, by the host's clock. The clocks of host and member
-	// need not agree.
+	// CollectorForbidden reports whether the member answered 403 to the last heartbeat of the collector inside the manager.
+	CollectorForbidden bool
+	// CollectorSilent reports whether no new heartbeat has come for HeartbeatTimeout, in which the member was usable for the
+	// whole time. A collector inside the manager can write none while the manager does not reach the member.
+	CollectorSilent bool
+	// usableSince is when the probes began to find the member usable; zero if the last one did not.
+	usableSince time.Time
+	// HeartbeatChanged is when a probe last read a new heartbeat. The time is by the host's clock, because the member's
+	// clock may be wrong. It is zero before the first heartbeat.
 	HeartbeatChanged time.Time
-	// Ahead is how far the member's clock is ahead of the host's, negative if it is behind. It changes only when an
-	// answer differs from it by more than a minute.
+	// Ahead is how far the member's clock is ahead of the host's clock, negative if it is behind. It changes only when a
+	// measurement differs from it by more than aheadSteady.
 	Ahead time.Duration
 }
 
-// Usable reports whether pushes reach the member.
+// Usable reports whether the manager may push to the member: its API server answers, accepts the host's credentials,
+// and belongs to the joined cluster.
 func (s ProbeResult) Usable() bool { return s.Reachable && s.Valid }
 
-// settled reports whether the next probe can wait for the usual interval. It can if the member answers and its
-// collector has written a heartbeat. A person who joins a member waits for that heartbeat.
+// settled reports whether the next probe can wait for ProbeInterval: the member is usable, and its collector has written a
+// heartbeat. Before the first heartbeat the manager probes more often, because `hostctl join` waits for the heartbeat.
 func (s ProbeResult) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
-// Same reports whether two results look the same in the status. It ignores two differences: a new heartbeat, and the
-// text of a network error, which differs from one try to the next.
+// Same reports whether two results lead to the same status of the MemberCluster. It ignores a newer heartbeat. While the
+// member is not reachable, it compares the messages too: they are steady (see ProbeResult.steady).
 func (s ProbeResult) Same(other ProbeResult) bool {
-	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
-		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
+	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason && s.Failure == other.Failure &&
+		(s.Failure == "" || s.Message == other.Message) && s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion &&
+		s.CollectorRefused == other.CollectorRefused && s.CollectorForbidden == other.CollectorForbidden && s.CollectorSilent == other.CollectorSilent &&
 		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
 		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }
 
-// There converts a time of the host's clock to the member's clock. Use it to compare with times that the member's API
-// server wrote, for example in tokens.
+// There converts a time by the host's clock to the same time by the member's clock. Use it before you compare a time of
+// the host with a time that the member's API server wrote, for example in a token.
 func (s ProbeResult) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 
-// probe asks the member for its identity. It returns no error: a failure is part of the result.
+// probe reads the Membership and, if necessary, the uid and the version of the cluster. It returns no error, because
+// the result also describes a failure.
 func (c *Conn) probe(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
 	found := c.ask(ctx, host, last, now)
 	if ahead := c.guard.skew.Ahead(); (ahead - last.Ahead).Abs() > aheadSteady {
 		found.Ahead = ahead
 	}
-	return found
+	return found.steady(last, now)
 }
 
 func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
-	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	tries := &attempts{}
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, attemptsKey{}, tries), ProbeTimeout)
 	defer cancel()
 
 	next := last
-	next.Probed, next.Reachable, next.Valid, next.Reason, next.Message = true, false, false, "", ""
+	next.Probed, next.Reachable, next.Valid, next.Failure, next.Reason, next.Message = true, false, false, "", "", ""
 
 	membership := v1alpha1.Membership{}
 	if err := c.get(ctx, &membership, "/apis", v1alpha1.Group, "v1alpha1", "memberships", v1alpha1.MembershipName); err != nil {
-		return next.refused(c.name, c.config, err)
+		return next.refused(c.name, c.config, tries.cause(err), now)
 	}
 	next.Reachable, next.Ours = true, false
 	plain.Membership(&membership)
@@ -125,25 +149,31 @@ func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Ti
 	}
 	if membership.Spec.ClusterName != c.name {
 		next.Reason = v1alpha1.ReasonIdentityChanged
-		next.Message = fmt.Sprintf("the endpoint leads to the cluster that was joined as %s, not %s",
+		next.Message = fmt.Sprintf("the endpoint leads to the member %s, not to %s: set spec.endpoint back to the URL of the right cluster",
 			membership.Spec.ClusterName, c.name)
 		return next
 	}
 	if err := c.identify(ctx, membership.UID, &next); err != nil {
-		return next.refused(c.name, c.config, err)
+		return next.refused(c.name, c.config, tries.cause(err), now)
 	}
 	next.Grants, next.NamespacePolicy, next.Facts = membership.Spec.Grants, membership.Spec.NamespacePolicy, membership.Status.Facts
 	next.CollectorVersion = membership.Status.CollectorVersion
 	if renewed := membership.Status.RenewTime.Time; !renewed.Equal(next.Heartbeat) {
 		next.Heartbeat, next.HeartbeatChanged = renewed, now
 	}
-	next.CollectorRefused = c.collector.refused.Load()
+	next.CollectorRefused, next.CollectorForbidden = c.collector.refused.Load(), c.collector.forbidden.Load()
 	next.Valid, next.Ours, next.Reason = true, true, v1alpha1.ReasonAnswers
+	next.usableSince = now
+	if last.Usable() && !last.usableSince.IsZero() {
+		next.usableSince = last.usableSince
+	}
+	next.CollectorSilent = !next.Heartbeat.IsZero() && min(now.Sub(next.HeartbeatChanged), now.Sub(next.usableSince)) > HeartbeatTimeout
 	return next
 }
 
-// joinedAs compares a result with the uid of the joined cluster, which is "" while the host does not know it. It
-// refuses another cluster, even if the Membership there is equal.
+// joinedAs returns the result for the joined cluster, whose kube-system namespace has the given uid. If another cluster
+// answered, the returned result is not usable, even if that cluster has an equal Membership. If uid is "", the host
+// does not know the uid yet, and joinedAs accepts any cluster.
 func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	if !s.Usable() || uid == "" || s.UID == uid {
 		return s
@@ -153,11 +183,13 @@ func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	return s
 }
 
-// OtherClusterError is the error for an endpoint that leads to another cluster than the joined one.
+// OtherClusterError tells that an endpoint leads to another cluster than the one that joined.
 type OtherClusterError struct {
 	Name string
-	// Joined is the uid of the joined cluster, Found the uid of the cluster that answers.
-	Joined, Found types.UID
+	// Joined is the uid of the joined cluster.
+	Joined types.UID
+	// Found is the uid of the cluster that answers.
+	Found types.UID
 }
 
 func (e *OtherClusterError) Error() string {
@@ -168,12 +200,15 @@ func (e *OtherClusterError) Error() string {
 
 // identify finds out which cluster answers. membership is the uid of the Membership that the probe has just read.
 //
-// identify reads the uid of kube-system again only when the uid of the Membership changes. Once for each connection
-// would be too rare: behind a DNS name or a load balancer, another cluster may take over between two probes. Once for
-// each probe is not needed. The API server gives every new object a new uid, also in a clone that was restored from a
-// backup of manifests. So another cluster cannot show the same Membership, and every probe reads the Membership anyway.
-// A probe of an unchanged member therefore costs one request. (A copy of etcd itself has the same uids throughout. No
-// object in it could tell the two clusters apart.)
+// identify reads the uid of kube-system only when the uid of the Membership has changed:
+//   - One read for each connection would not be enough. Behind a DNS name or a load balancer, another cluster may take
+//     the address between two probes.
+//   - One read for each probe is not needed. Every probe reads the Membership, and another cluster's Membership has
+//     another uid: an API server gives every new object a new uid, even in a clone that was restored from a backup of
+//     manifests.
+//
+// So a probe of an unchanged member costs one request. A cluster that was restored from a copy of etcd has the same
+// uids in all objects, so no uid can tell it from the original.
 func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResult) error {
 	if s.Version != "" && s.UID != "" && c.serverVersion() != "" && s.told == membership {
 		return nil
@@ -190,8 +225,8 @@ func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResul
 	return nil
 }
 
-// ClusterUID asks for the uid of the kube-system namespace, which identifies a cluster. The host's account may read it
-// on every member.
+// ClusterUID reads the uid of the kube-system namespace, which identifies a cluster. The host's account may read that
+// namespace on every member.
 func (c *Conn) ClusterUID(ctx context.Context) (types.UID, error) {
 	system := metav1.PartialObjectMetadata{}
 	if err := c.get(ctx, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {
@@ -208,15 +243,9 @@ func (c *Conn) get(ctx context.Context, into any, path ...string) error {
 	return answer.Into(into)
 }
 
-// refused distinguishes an API server that does not answer from an API server that refuses the host.
-func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeResult {
-	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
-		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, unreachable(name, config, err)
-		if elsewhere := (*redirect.Error)(nil); errors.As(err, &elsewhere) {
-			s.Reason = v1alpha1.ReasonRedirected
-		}
-		return s
-	}
+// refused returns the result of a probe that failed with err. Reason tells whether the member does not answer, or
+// answers and refuses the host.
+func (s ProbeResult) refused(name string, config *rest.Config, err error, now time.Time) ProbeResult {
 	again := fmt.Sprintf("; run `hostctl join %s --cluster-kubeconfig FILE` again to repair that", name)
 	switch {
 	case apierrors.IsUnauthorized(err):
@@ -230,8 +259,11 @@ func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeR
 		s.Reachable, s.Ours, s.Reason = true, false, v1alpha1.ReasonNotJoined
 		s.Message = "the member has no Membership: it was unjoined, or the endpoint leads to another cluster" + again
 	default:
-		s.Reachable, s.Reason = false, v1alpha1.ReasonUnreachable
-		s.Message = "the API server answers with an error: " + err.Error()
+		is := classify(name, config, err, now)
+		s.Reachable, s.Reason, s.Failure, s.Message = false, v1alpha1.ReasonUnreachable, is.reason, is.message
+		if is.reason == v1alpha1.ReasonRedirected {
+			s.Reason = v1alpha1.ReasonRedirected
+		}
 	}
 	return s
 }

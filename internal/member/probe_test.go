@@ -52,7 +52,7 @@ func TestProbe(t *testing.T) {
 		},
 		"a cluster that was joined under another name": {
 			path: membershipPath, answer: membership("host-uid", "west"),
-			reachable: true, reason: v1alpha1.ReasonIdentityChanged, words: "joined as west, not east",
+			reachable: true, reason: v1alpha1.ReasonIdentityChanged, words: "leads to the member west, not to east",
 		},
 		"an API server that fails": {
 			path: membershipPath, answer: apierrors.NewInternalError(errors.New("etcd")), reason: v1alpha1.ReasonUnreachable, words: "etcd",
@@ -78,9 +78,9 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// The API server answers the read of the Membership. Then the connection breaks.
+// The API server answered an earlier request of this probe. Then the connection breaks.
 func TestAProbeWhoseConnectionBreaksFindsTheMemberUnreachable(t *testing.T) {
-	is := ProbeResult{Probed: true, Reachable: true}.refused("east", &rest.Config{}, errors.New("timeout"))
+	is := ProbeResult{Probed: true, Reachable: true}.refused("east", &rest.Config{}, errors.New("timeout"), now)
 	if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable {
 		t.Errorf("%+v", is)
 	}
@@ -127,6 +127,27 @@ func TestTheIdentityIsReadOnceAndHeartbeatsAreTimedByTheHostsClock(t *testing.T)
 	}
 	if first.Same(second) || !second.Same(third) {
 		t.Error("the first heartbeat is news, a silence is none")
+	}
+}
+
+// A collector inside the manager cannot write a heartbeat while the manager does not reach the member.
+func TestACollectorIsSilentOnlyAfterTheMemberWasUsableForLong(t *testing.T) {
+	conn := connected(t, newAPIServer(t).config("t"))
+	first := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
+	for _, test := range []struct {
+		name string
+		last ProbeResult
+		at   time.Time
+		want bool
+	}{
+		{"in time", first, now.Add(HeartbeatTimeout), false},
+		{"too late", first, now.Add(HeartbeatTimeout + 1), true},
+		{"after an outage", ProbeResult{Probed: true, Heartbeat: first.Heartbeat, HeartbeatChanged: now}, now.Add(time.Hour), false},
+	} {
+		is := conn.probe(t.Context(), thisHost, test.last, test.at)
+		if is.CollectorSilent != test.want || first.Same(is) == (test.want && test.last.Usable()) {
+			t.Errorf("%s: %+v", test.name, is)
+		}
 	}
 }
 

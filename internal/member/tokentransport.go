@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"k8s.io/client-go/rest"
@@ -13,9 +14,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// bearer adds the token of a connection to its requests. It reads the token for each request, so a new token takes
-// effect while watches continue. It sends the token to the member's address only. It leaves a request alone that
-// already has a token.
+// bearer adds the token of a connection to its requests. It reads the token again for each request, so a new token
+// takes effect without a new connection, and watches continue. It adds the token only to a request to the member's
+// address, and only if the request has no Authorization header.
 type bearer struct {
 	next http.RoundTripper
 	// host is HOST:PORT of the endpoint.
@@ -25,7 +26,7 @@ type bearer struct {
 
 var _ http.RoundTripper = &bearer{}
 
-// newBearer moves the token from a configuration into a bearer.
+// newBearer makes a bearer with the token of a configuration, and removes the token from that configuration.
 func newBearer(config *rest.Config) (*bearer, error) {
 	to, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -49,19 +50,21 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(req)
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (b *bearer) WrappedRoundTripper() http.RoundTripper { return b.next }
 
-// collectorBearer adds the token of the collector's account to the requests of a collector inside the manager. The
-// requests then go through the connection's own transports, and bearer leaves them alone. If the collector has no
-// token, bearer adds the host's token.
+// collectorBearer adds the token of the collector's account to the requests of a collector inside the manager, and
+// passes them to the other transports of the connection. bearer leaves these requests unchanged, because they already
+// have an Authorization header. If the collector has no token, bearer adds the host's token.
 type collectorBearer struct {
 	next http.RoundTripper
 	host string
-	// token is "" when there is none.
+	// token is "" if the collector has no token of its own.
 	token atomic.Pointer[string]
 	// refused reports whether the member answered 401 to the last request with the token.
 	refused atomic.Bool
+	// forbidden reports whether the member answered 403 to the last heartbeat with the token.
+	forbidden atomic.Bool
 }
 
 var _ http.RoundTripper = &collectorBearer{}
@@ -75,39 +78,54 @@ func (b *collectorBearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("Authorization", "Bearer "+*token)
 	resp, err := b.next.RoundTrip(req)
-	if err == nil && b.token.Load() == token { // an answer to an earlier token says nothing about this one
+	if err == nil && b.token.Load() == token { // the token may have been replaced during the request; then the answer is not about the new token
 		b.refused.Store(resp.StatusCode == http.StatusUnauthorized)
+		b.noteHeartbeat(req, resp.StatusCode)
 	}
 	return resp, err
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// noteHeartbeat sets forbidden from the answer to a request for the Membership. A collector that may read the Membership
+// may still be forbidden to write it, so only a write clears forbidden.
+func (b *collectorBearer) noteHeartbeat(req *http.Request, status int) {
+	if !strings.Contains(req.URL.Path, "/memberships/"+v1alpha1.MembershipName) {
+		return
+	}
+	if status == http.StatusForbidden {
+		b.forbidden.Store(true)
+	} else if req.Method != http.MethodGet {
+		b.forbidden.Store(false)
+	}
+}
+
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (b *collectorBearer) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 // CollectorHTTPClient returns the HTTP client for a collector inside the manager. It shares the connection's transport,
-// bounds and limits. It authenticates as the collector's account (see SetCollectorToken).
+// with its bounds and limits, but authenticates as the collector's account (see SetCollectorToken).
 func (c *Conn) CollectorHTTPClient() *http.Client {
 	client := *c.http
 	client.Transport = c.collector
 	return &client
 }
 
-// SetCollectorToken sets the token of the collector's requests from now on. With "", they carry the host's token.
+// SetCollectorToken sets the token for all further requests of the collector. If token is "", they use the host's token.
 func (c *Conn) SetCollectorToken(token string) {
 	if !c.CollectorUses(token) {
 		c.collector.token.Store(&token)
 		c.collector.refused.Store(false)
+		c.collector.forbidden.Store(false)
 	}
 }
 
-// CollectorUses reports whether the collector's requests carry this token.
+// CollectorUses reports whether the collector's requests use this token.
 func (c *Conn) CollectorUses(token string) bool { return *c.collector.token.Load() == token }
 
-// Uses reports whether the connection's requests carry this token.
+// Uses reports whether the connection's requests use this token.
 func (c *Conn) Uses(token string) bool { return *c.bearer.token.Load() == token }
 
-// Accepts reads the member's Membership with another token than the connection's, to try that token. The error is that
-// of Do.
+// Accepts tries a token: it reads the member's Membership with that token instead of the connection's token. It returns
+// nil if the member accepts the token. In all other cases it returns the error of Do.
 func (c *Conn) Accepts(ctx context.Context, token string) error {
 	req := c.rest.Get().AbsPath(Path(v1alpha1.GroupVersion.WithResource("memberships"), "", v1alpha1.MembershipName)...)
 	if _, err := Do(ctx, req.SetHeader("Authorization", "Bearer "+token), true); err != nil {

@@ -14,8 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// noted is a member's API server that records the token of each request, by path. A watch stays open until the test is
-// over.
+// noted is a member's API server that records the last token of each path. A watch stays open until over is closed.
 type noted struct {
 	*apiServer
 	mu     sync.Mutex
@@ -78,7 +77,7 @@ func TestARenewedTokenReplacesTheOldOneWhileWatchesContinue(t *testing.T) {
 	if !conn.Uses("second") || conn.Uses("first") {
 		t.Error("it uses the old token")
 	}
-	<-r.probes // the fleet probes at once, to see whether the member accepts the new token
+	<-r.probes // a new token makes the fleet probe at once, to see whether the member accepts it
 	if got := s.token(membershipPath); got != "Bearer second" {
 		t.Errorf("the probe came with %q", got)
 	}
@@ -89,7 +88,8 @@ func TestARenewedTokenReplacesTheOldOneWhileWatchesContinue(t *testing.T) {
 	}
 }
 
-// The API server may no longer serve a watch whose token it refuses. Only a new connection begins all watches anew.
+// A member that refuses a token may end the watches that use it, or leave them open without events. Only a new
+// connection makes all watches begin again.
 func TestATokenThatReplacesARefusedOneNeedsANewConnection(t *testing.T) {
 	s := newNoted(t)
 	s.says(membershipPath, apierrors.NewUnauthorized("no"))
@@ -147,7 +147,8 @@ func TestTheTokenIsSentOnlyToTheMember(t *testing.T) {
 	}
 }
 
-// There is one transport, and two bearers: so the member's audit log tells the collector's requests from the host's.
+// The manager and its collector share a transport and use two tokens, so that the member's audit log shows which of the
+// two sent a request.
 func TestTheCollectorInsideTheManagerUsesItsOwnAccount(t *testing.T) {
 	s, other := newNoted(t), newNoted(t)
 	conn := connected(t, s.config("hosts"))
@@ -180,6 +181,39 @@ func TestTheCollectorInsideTheManagerUsesItsOwnAccount(t *testing.T) {
 	}
 	if got := bearerOf(collector, other); got != "" {
 		t.Errorf("another address gets %q", got)
+	}
+}
+
+// A collector may be allowed to read its Membership, and not to write it. So only a write that the member accepts ends it.
+func TestAProbeReportsThatTheCollectorsHeartbeatIsForbidden(t *testing.T) {
+	s := newAPIServer(t)
+	conn := connected(t, s.config("hosts"))
+	conn.SetCollectorToken("collectors")
+	const heartbeat = membershipPath + "/status"
+	for _, step := range []struct {
+		method, path string
+		answer       any
+		want         bool
+	}{
+		{http.MethodPatch, heartbeat, apierrors.NewForbidden(schema.GroupResource{}, "self", nil), true},
+		{http.MethodGet, membershipPath, membership("host-uid", "east"), true},
+		{http.MethodGet, "/api/v1/nodes", kubeSystem("any"), true},
+		{http.MethodPatch, heartbeat, membership("host-uid", "east"), false},
+		{http.MethodGet, "/api/v1/nodes", apierrors.NewForbidden(schema.GroupResource{}, "", nil), false},
+	} {
+		s.says(step.path, step.answer)
+		req, err := http.NewRequestWithContext(t.Context(), step.method, s.URL+step.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := conn.CollectorHTTPClient().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if is := conn.probe(t.Context(), thisHost, ProbeResult{}, now); is.CollectorForbidden != step.want || !is.Usable() {
+			t.Errorf("after %s %s: %+v", step.method, step.path, is)
+		}
 	}
 }
 

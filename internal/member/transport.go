@@ -21,37 +21,37 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// headWithin bounds the time until an answer begins, also that of a watch. Without it, the manager could wait for a
-// watch that never begins until the network reports a failure.
+// headWithin is the longest time from a request until the headers of the response, even for a watch. Without this
+// limit, the manager would wait for a watch that never begins until the network reports a failure.
 const headWithin = 30 * time.Second
 
-// fenceInterval is the longest time between two questions to the fence while a write is under way: how long may the
-// write last?
+// fenceInterval is the longest time between two calls of WriteFence.Left while a write waits for its answer.
 const fenceInterval = time.Second
 
-// WriteFence decides when this process may write to members. Package lease implements the leader's.
+// WriteFence decides when this process may write to members. lease.Guard implements it for the leader.
 type WriteFence interface {
-	// Await returns when a write may begin. Its error says why this process may not write.
+	// Await returns nil as soon as a write may begin. If this process may not write, Await returns an error that explains why.
 	Await(ctx context.Context) error
-	// Left returns how much longer a write that is under way may wait for its answer. At 0 it is canceled.
+	// Left returns how much longer a write may wait for its answer. At 0 the caller cancels the write.
 	Left() time.Duration
 }
 
-// HeldBackError is the error of a write that this manager may not send now. It says nothing about the member.
+// HeldBackError tells that this manager may not send a write now. The cause is the manager's lease, not the member.
 type HeldBackError struct{ Why error }
 
 func (e *HeldBackError) Error() string { return e.Why.Error() }
 
 func (e *HeldBackError) Unwrap() error { return e.Why }
 
-// guard is the last transport of every request to a member. It bounds the size of the member's answers (package
-// boundedread). It also stops the writes of a manager that has lost its lease and does not know it yet. A manager that
-// was frozen continues in the middle of a push, before its elector looks at a clock.
+// guard is the transport for every request to a member. It bounds the size of the member's answers (package
+// boundedread). It also stops the writes of a manager that has lost its lease and does not know it. For example, a
+// manager process that was frozen continues in the middle of a push, before its leader election notices that the lease
+// has expired.
 type guard struct {
 	next http.RoundTripper
 	// fence is nil if this process may always write.
 	fence WriteFence
-	// headWithin is the constant of that name, or shorter in tests.
+	// headWithin has the value of the constant headWithin. Tests set a shorter limit.
 	headWithin time.Duration
 	clock      clock.PassiveClock
 	limit      *inflight.Limit
@@ -69,7 +69,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if writes {
 		if err := g.fence.Await(req.Context()); err != nil {
 			if req.Body != nil {
-				_ = req.Body.Close() // the interface demands it of a RoundTripper
+				_ = req.Body.Close() // the contract of http.RoundTripper: close the body even when returning an error
 			}
 			return nil, &HeldBackError{Why: err}
 		}
@@ -89,10 +89,12 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
+		attemptsOf(req.Context()).failed(err)
 		cancel(nil)
 		g.limit.Failed(req, err)
 		return nil, err
 	}
+	attemptsOf(req.Context()).answered(resp.StatusCode)
 	if g.limit.Answered(req, resp, asked) {
 		log.FromContext(req.Context()).Info("the member answers 429 (too many requests): the manager makes fewer pushes to it at the same time", "endpoint", req.URL.Host,
 			"atOnce", g.limit.Places())
@@ -103,7 +105,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if kind := resp.Header.Get("Content-Type"); strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") {
-		_ = resp.Body.Close() // the body is not read
+		_ = resp.Body.Close() // RoundTrip does not read the body, so the error does not matter
 		cancel(nil)
 		return nil, &unusableError{fmt.Errorf("%s %s: the answer has the content type %.80q. But the manager asked for JSON, because it cannot bound "+
 			"the size of another encoding. "+isItKubernetes, req.Method, req.URL.Path, kind)}
@@ -112,9 +114,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// cancelWhenFenced cancels a write that has no answer yet when the fence allows it no more time. It asks the fence
-// every second, for two reasons: a renewal of the lease gives more time, and a timer stands still while the machine
-// sleeps. It returns the function with which the caller ends this.
+// cancelWhenFenced cancels a write that has no answer yet, as soon as the fence allows the write no more time. It asks
+// the fence again at least every second: a renewal of the lease gives more time, and a timer does not run while the
+// machine sleeps. The caller calls the returned function when the request has ended.
 func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFunc) func() {
 	var (
 		mu    sync.Mutex
@@ -126,7 +128,7 @@ func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFu
 		switch left := g.fence.Left(); {
 		case timer == nil: // the request has ended
 		case left == 0:
-			cancel(&HeldBackError{Why: fmt.Errorf("%s %s: no answer came before this manager had to stop writing", req.Method, req.URL.Path)})
+			cancel(&HeldBackError{Why: fmt.Errorf("%s %s: no answer came before this manager had to stop writing, because its lease was not renewed in time", req.Method, req.URL.Path)})
 		default:
 			timer.Reset(min(left, fenceInterval))
 		}
@@ -142,8 +144,9 @@ func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFu
 	}
 }
 
-// inJSON returns a copy of a request that accepts only JSON. Client-go asks for the metadata of objects in protobuf,
-// whatever its configuration says. The memory that protobuf needs is not known before it is decoded.
+// inJSON returns a request that accepts only JSON: the given request, or a copy with another Accept header. client-go
+// always asks for the metadata of objects in protobuf. The manager could not bound the memory for a protobuf answer,
+// because the size of the decoded object is known only after decoding.
 func inJSON(req *http.Request) *http.Request {
 	accept := req.Header.Get("Accept")
 	if !strings.Contains(accept, "protobuf") && !strings.Contains(accept, "cbor") {
@@ -160,5 +163,5 @@ func inJSON(req *http.Request) *http.Request {
 	return req
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }

@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// anotherAuthority returns the certificate of an authority that signed nothing here, in PEM.
+// anotherAuthority returns the certificate, in PEM, of an authority that did not sign the server's certificate.
 func anotherAuthority(t *testing.T) []byte {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -47,29 +47,31 @@ func TestTheMessageAboutAnUnreachableMemberNamesTheFieldToCheck(t *testing.T) {
 	_ = nobody.Close()
 	other := anotherAuthority(t)
 	for name, test := range map[string]struct {
-		edit  func(config *rest.Config)
-		words []string
+		edit   func(config *rest.Config)
+		reason string
+		words  []string
 	}{
-		"no server listens": {func(c *rest.Config) { c.Host = "https://" + free },
-			[]string{"the API server does not answer: dial tcp " + free, "connection refused"}},
-		"another authority": {func(c *rest.Config) { c.CAData = other },
-			[]string{"not signed by spec.caBundle", "Correct spec.endpoint", "hostctl join east"}},
-		"another name": {func(c *rest.Config) { c.ServerName = "east.example.org" },
+		"no server listens": {func(c *rest.Config) { c.Host = "https://" + free }, v1alpha1.ReasonConnectionRefused,
+			[]string{"nothing listens at https://" + free,
+				"If the address has changed, run `hostctl join east --cluster-kubeconfig FILE --server URL` with the right URL: dial tcp " + free, "connection refused"}},
+		"another authority": {func(c *rest.Config) { c.CAData = other }, v1alpha1.ReasonTLSError,
+			[]string{"not signed by spec.caBundle", "hostctl join east --cluster-kubeconfig FILE` again", "hostctl join east --cluster-kubeconfig FILE --server URL`"}},
+		"another name": {func(c *rest.Config) { c.ServerName = "east.example.org" }, v1alpha1.ReasonTLSError,
 			[]string{`not for spec.tlsServerName "east.example.org"`, "hostctl join east", "example.com"}},
-		"a host that the certificate does not have": {func(c *rest.Config) { c.Host = strings.Replace(c.Host, "127.0.0.1", "localhost", 1) },
-			[]string{"not for the host of spec.endpoint", "set spec.tlsServerName"}},
+		"a host that the certificate does not have": {func(c *rest.Config) { c.Host = strings.Replace(c.Host, "127.0.0.1", "localhost", 1) }, v1alpha1.ReasonTLSError,
+			[]string{"not for the host of spec.endpoint", "hostctl join east --cluster-kubeconfig FILE --server URL`", "a tls-server-name of the certificate"}},
 		"a proxy that does not answer": {func(c *rest.Config) {
 			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", User: url.UserPassword("me", "hunter2"), Host: free})
-		}, []string{"does not answer through spec.proxyURL http://" + free, "connection refused"}},
+		}, v1alpha1.ReasonConnectionRefused, []string{"through spec.proxyURL http://" + free + ": the proxy refuses the connection", "--proxy-url", "connection refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := newAPIServer(t).config("t")
 			test.edit(config)
 			is := connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
-			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || strings.Contains(is.Message, "hunter2") || strings.Contains(is.Message, "me@") {
+			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || is.Failure != test.reason || strings.Contains(is.Message, "hunter2") || strings.Contains(is.Message, "me@") {
 				t.Fatalf("%+v", is)
 			}
-			for _, words := range test.words {
+			for _, words := range append(test.words, " at https://") {
 				if !strings.Contains(is.Message, words) {
 					t.Errorf("%s\ndoes not say %s", is.Message, words)
 				}
@@ -95,10 +97,11 @@ func TestTheMessageAboutAnAnswerThatTheManagerCannotUseSaysWhy(t *testing.T) {
 					return
 				}
 				w.Header().Set("Content-Type", test.kind)
-				_, _ = w.Write([]byte(test.body)) // if it cannot be sent, the probe's message is another one
+				_, _ = w.Write([]byte(test.body)) // the client reports an incomplete response in another message
 			})
 			is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
-			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || !strings.HasPrefix(is.Message, "the manager cannot use the API server's answer: ") ||
+			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || is.Failure != v1alpha1.ReasonUnreachable ||
+				!strings.HasPrefix(is.Message, "the manager cannot use the answer of the API server at "+server.URL+": ") ||
 				!strings.Contains(is.Message, test.words) || !strings.HasSuffix(is.Message, isIt) {
 				t.Errorf("%+v", is)
 			}
@@ -112,8 +115,9 @@ func TestTheMessageAboutACertificateThatIsNotValidSaysWhoMendsIt(t *testing.T) {
 		usage x509.ExtKeyUsage
 		words string
 	}{
-		"it has expired":         {time.Now().Add(-time.Minute), x509.ExtKeyUsageServerAuth, "has expired or is not valid yet. Renew it on the member, or correct the host's clock: "},
+		"it has expired":         {time.Now().Add(-time.Minute), x509.ExtKeyUsageServerAuth, "has expired: it was valid until "},
 		"it is one for a client": {time.Now().Add(time.Hour), x509.ExtKeyUsageClientAuth, "is not valid. Renew it on the member: "},
+		"it is from the future":  {time.Now().Add(3 * time.Hour), x509.ExtKeyUsageServerAuth, "is not valid before "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -121,7 +125,7 @@ func TestTheMessageAboutACertificateThatIsNotValidSaysWhoMendsIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-				NotBefore: time.Now().Add(-time.Hour), NotAfter: test.until, ExtKeyUsage: []x509.ExtKeyUsage{test.usage}}
+				NotBefore: test.until.Add(-time.Hour), NotAfter: test.until, ExtKeyUsage: []x509.ExtKeyUsage{test.usage}}
 			der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
 			if err != nil {
 				t.Fatal(err)
@@ -131,8 +135,8 @@ func TestTheMessageAboutACertificateThatIsNotValidSaysWhoMendsIt(t *testing.T) {
 			server.StartTLS()
 			t.Cleanup(server.Close)
 			config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}}
-			is := connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
-			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || !strings.HasPrefix(is.Message, "the API server's certificate "+test.words) {
+			is := connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, time.Now())
+			if is.Reachable || is.Failure != v1alpha1.ReasonTLSError || !strings.HasPrefix(is.Message, "the certificate of the API server at "+server.URL+" "+test.words) {
 				t.Errorf("%+v", is)
 			}
 		})

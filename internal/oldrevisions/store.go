@@ -19,47 +19,52 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// maxRevisions is how many revisions a Store keeps in memory. Each may have 1 MiB.
+// maxRevisions is how many revisions a Store keeps in memory. One revision takes up to 1 MiB.
 const maxRevisions = 32
 
-// ErrLost is the error for a rendering that cannot be made again as it was: the revision is gone or unreadable, or renders
-// otherwise now.
-var ErrLost = errors.New("it cannot be rendered again as it was")
+// ErrLost means that the manager cannot reproduce the rendering that a member has. Either the ControllerRevision is
+// gone or unreadable, or it now renders to another digest for the member.
+var ErrLost = errors.New("the manager cannot render the revision again as before")
 
-// ID names a revision of a wrapper.
+// ID identifies a revision of a wrapper.
 type ID struct {
-	// Wrapper is the uid of the wrapper. Namespace is that of the wrapper's objects, and Beside that of its revisions.
-	Wrapper           types.UID
-	Namespace, Beside string
+	// Wrapper is the uid of the wrapper.
+	Wrapper types.UID
+	// Namespace is the namespace of the wrapper's objects; "" for a ClusterFederated.
+	Namespace string
+	// Beside is the namespace of the wrapper's ControllerRevisions.
+	Beside string
 	// Name is the name of the ControllerRevision.
 	Name string
 }
 
-// IDOf names a revision of a wrapper.
+// IDOf returns the ID of a wrapper's revision. name is the name of the ControllerRevision.
 func IDOf(w v1alpha1.Wrapper, name string) ID {
 	return ID{Wrapper: w.GetUID(), Namespace: w.GetNamespace(), Beside: v1alpha1.Identity(w).Beside(), Name: name}
 }
 
-// Store reads and renders revisions. It is safe for concurrent use.
+// Store reads revisions from the host and renders them. It is safe for concurrent use.
 type Store struct {
 	reader client.Reader
 	key    *revision.HistoryKey
 	recent *lru.Cache
 }
 
-// New makes a store. reader reads past the cache, since the manager does not keep ControllerRevisions in memory.
+// New makes a store. reader must read from the host's API server directly, because the manager has no cache of
+// ControllerRevisions.
 func New(reader client.Reader, key *revision.HistoryKey) *Store {
 	return &Store{reader: reader, key: key, recent: lru.New(maxRevisions)}
 }
 
-// stored is a revision in memory.
+// stored is a revision that the Store has in memory.
 type stored struct {
 	renderer *render.Renderer
-	// objects are the objects of each of its renderings: overrides change neither kinds nor names.
+	// objects are the IDs of the objects. They are the same for every member, because overrides change neither kinds nor
+	// names.
 	objects []render.ObjectID
 }
 
-// Digest returns the digest of a member's rendering of a revision. The error wraps ErrLost where another try does not help.
+// Digest returns the digest of a revision, rendered for a member. An error wraps ErrLost if another try cannot help.
 func (s *Store) Digest(ctx context.Context, id ID, m selection.Member) (string, error) {
 	variant, _, err := s.variant(ctx, id, m)
 	if err != nil {
@@ -68,8 +73,8 @@ func (s *Store) Digest(ctx context.Context, id ID, m selection.Member) (string, 
 	return variant.Digest(), nil
 }
 
-// Rendering returns a member's rendering of a revision, if it has the digest that the member was told to have. The error wraps
-// ErrLost if it has another, or cannot be made any more.
+// Rendering returns a revision, rendered for a member. digest is the digest in the member's Delivery. The error wraps
+// ErrLost if the revision renders to another digest now, or if another try cannot help.
 func (s *Store) Rendering(ctx context.Context, id ID, m selection.Member, digest string) (*Rendering, error) {
 	_, objects, err := s.same(ctx, id, m, digest)
 	if err != nil {
@@ -78,11 +83,11 @@ func (s *Store) Rendering(ctx context.Context, id ID, m selection.Member, digest
 	return &Rendering{store: s, id: id, member: m, digest: digest, objects: objects}, nil
 }
 
-// same is variant, if that has the digest.
+// same renders a revision for a member. The error wraps ErrLost if the result does not have the given digest.
 func (s *Store) same(ctx context.Context, id ID, m selection.Member, digest string) (*render.Variant, []render.ObjectID, error) {
 	variant, objects, err := s.variant(ctx, id, m)
 	if err == nil && variant.Digest() != digest {
-		err = fmt.Errorf("rendering revision %s for member %s: %w: labels of the member or Fairlead itself have changed since", id.Name, m.Name, ErrLost)
+		err = fmt.Errorf("rendering revision %s for member %s: %w: the labels of the member or Fairlead itself have changed since then", id.Name, m.Name, ErrLost)
 	}
 	return variant, objects, err
 }
@@ -99,21 +104,21 @@ func (s *Store) variant(ctx context.Context, id ID, m selection.Member) (*render
 	return made, known.objects, nil
 }
 
-// read returns a revision from memory, or reads it from the host.
+// read returns a revision from memory, or else reads it from the host.
 func (s *Store) read(ctx context.Context, id ID) (*stored, error) {
 	if known, ok := s.recent.Get(id); ok {
-		return known.(*stored), nil //nolint:forcetypeassert // the cache has nothing else
+		return known.(*stored), nil //nolint:forcetypeassert // the cache has only values of type *stored
 	}
 	found := &appsv1.ControllerRevision{}
 	err := s.reader.Get(ctx, client.ObjectKey{Namespace: id.Beside, Name: id.Name}, found)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("reading revision %s: %w: it was deleted", id.Name, ErrLost)
+		return nil, fmt.Errorf("reading ControllerRevision %s: %w: it was deleted", id.Name, ErrLost)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", id.Name, err)
+		return nil, fmt.Errorf("reading ControllerRevision %s: %w", id.Name, err)
 	}
 	if owner := found.Labels[v1alpha1.LabelUID]; owner != string(id.Wrapper) {
-		return nil, fmt.Errorf("reading revision %s: %w: it is another wrapper's", id.Name, ErrLost)
+		return nil, fmt.Errorf("reading ControllerRevision %s: %w: it belongs to another wrapper", id.Name, ErrLost)
 	}
 	known, err := s.decode(found, id)
 	if err != nil {

@@ -23,7 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// wrapper returns a wrapper whose ConfigMap has a colour, and the region of each member.
+// wrapper returns a wrapper with one ConfigMap. The ConfigMap has this colour and, by an override, the region of the
+// member.
 func wrapper(colour string) *v1alpha1.Federated {
 	override := build.Override("ConfigMap", "settings")
 	override.Patch = []v1alpha1.PatchOperation{{Op: "add", Path: "/data/region", ValueFrom: &v1alpha1.ValueSource{FieldPath: "metadata.labels['region']"}}}
@@ -32,7 +33,7 @@ func wrapper(colour string) *v1alpha1.Federated {
 	return w
 }
 
-// revisionOf is the ControllerRevision of a wrapper, as the manager writes it.
+// revisionOf returns the ControllerRevision of a wrapper, as the manager writes it.
 func revisionOf(t *testing.T, w *v1alpha1.Federated, name string) *appsv1.ControllerRevision {
 	t.Helper()
 	content, err := revision.Of(&w.Spec)
@@ -44,7 +45,7 @@ func revisionOf(t *testing.T, w *v1alpha1.Federated, name string) *appsv1.Contro
 	return r
 }
 
-// host returns a reader of these revisions, and counts its reads.
+// host returns a client of a host with these objects. It counts the reads in reads.
 func host(reads *int, objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
@@ -78,13 +79,13 @@ func TestAnEarlierRevisionRendersAsItWas(t *testing.T) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if !got.Lists("", "ConfigMap", "settings") || got.Lists("", "ConfigMap", "other") || got.Lists("", "Secret", "settings") {
-		t.Error("it lists other objects")
+		t.Error("the rendering lists other objects than its revision")
 	}
 	if reads != 1 {
 		t.Errorf("%d reads of the host", reads)
 	}
 	if !got.Is(IDOf(w, "fed-web-1"), in("eu"), was.Digest) || got.Is(IDOf(w, "fed-web-1"), in("us"), was.Digest) || got.Is(IDOf(w, "fed-web-2"), in("eu"), was.Digest) {
-		t.Error("it is taken for another rendering, or not for itself")
+		t.Error("Is returns true for another rendering, or false for this one")
 	}
 }
 
@@ -114,7 +115,7 @@ func TestARenderingThatIsNotAsItWasIsLost(t *testing.T) {
 	}
 }
 
-// The manager must not take an API server that does not answer for a revision that is gone: it would stop repairs.
+// The host's API server does not answer. If the manager took the revision for lost, it would stop its repairs.
 func TestAHostThatDoesNotAnswerLosesNothing(t *testing.T) {
 	refusing := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {

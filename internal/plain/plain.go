@@ -4,6 +4,7 @@ package plain
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,25 +12,27 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
-// Lengths in bytes that the schemas of MemberCluster and Membership allow.
+// The largest lengths that the schemas of MemberCluster and Membership allow, in bytes.
 const (
 	maxVersion, maxCollectorVersion = 64, 128
 	maxName, maxLabel, maxGrant     = 253, 63, 317
 	maxUID                          = 128
 )
 
-// InvalidName replaces a member's name that is no DNS label. No member can have this name.
+// InvalidName replaces the name of a member that is no DNS label. It is no DNS label itself, so no member can have this
+// name.
 const InvalidName = "INVALID-NAME"
 
-// Version cleans a version that a server reports: one line of at most 64 bytes.
+// Version cleans the version that a server reports. The result is one line of at most 64 bytes.
 func Version(v string) string { return health.Clean(v, maxVersion) }
 
-// UID cleans a uid: at most 128 bytes.
+// UID cleans a uid. The result is one line of at most 128 bytes.
 func UID(uid types.UID) types.UID { return types.UID(health.Clean(string(uid), maxUID)) }
 
-// Name returns the name of a member, or InvalidName if the text is no DNS label. The result is safe as part of a
+// Name returns the name of a member, or InvalidName if the name is no DNS label. The result is safe as part of a
 // command.
 func Name(name string) string {
 	if len(validation.IsDNS1123Label(name)) > 0 {
@@ -38,12 +41,26 @@ func Name(name string) string {
 	return name
 }
 
-// Names cleans the names of objects: each once, at most 253 bytes long, in their order.
+// User cleans the name of a user for an annotation and for a terminal. The result is one line of at most 256 bytes. If
+// cleaning would change the name, User quotes it first: the cleaned name alone could be the name of another user.
+func User(name string) string {
+	if cleaned := health.Clean(name, revision.MaxAuthor); cleaned == name {
+		return name
+	}
+	return health.Clean(strconv.QuoteToASCII(name), revision.MaxAuthor)
+}
+
+// Names cleans the names of objects and cuts each to 253 bytes. It keeps their order, and leaves out empty and repeated names.
 func Names(names []string) []string { return texts(names, len(names), maxName) }
 
-// Error is the text of an error for a terminal: it keeps the lines, without control characters.
-func Error(err error) string {
-	lines := strings.Split(err.Error(), "\n")
+// Error returns the text of an error for a terminal. It keeps line breaks and tabs, and removes all other control
+// characters.
+func Error(err error) string { return Text(err.Error()) }
+
+// Text cleans a text of several lines for a terminal. It keeps line breaks, tabs and spaces, and removes all other control
+// characters.
+func Text(text string) string {
+	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = strings.Map(func(r rune) rune {
 			if r == '\t' || health.Clean(string(r), len(string(r))) != "" || r == ' ' {
@@ -55,8 +72,8 @@ func Error(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Membership cleans all text of a Membership, and shortens it to fit two schemas: the Membership's own, and that of a
-// MemberCluster's status.
+// Membership cleans all text of a Membership, in place. It cuts the text to what two schemas allow: that of Membership,
+// and that of the status of a MemberCluster, into which the manager copies some of the text.
 func Membership(m *v1alpha1.Membership) {
 	m.Spec.Host.UID, m.Spec.Host.Name = UID(m.Spec.Host.UID), health.Clean(m.Spec.Host.Name, maxName)
 	if m.Spec.ClusterName != "" {
@@ -81,8 +98,8 @@ func Membership(m *v1alpha1.Membership) {
 	}
 }
 
-// texts returns the first texts, at most most of them. Each is clean, not empty, not repeated, and at most limit bytes
-// long.
+// texts cleans each text and cuts it to limit bytes. It drops empty and repeated texts, and returns the first of the
+// others, as many as the argument most allows.
 func texts(all []string, most, limit int) []string {
 	var found []string
 	for _, text := range all {

@@ -60,3 +60,21 @@ func TestAnErrorKeepsItsLinesAndNoControlCharacters(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestTheNameOfAUserCannotReadLikeAnothers(t *testing.T) {
+	for name, test := range map[string]struct{ user, want string }{
+		"a person":                    {"alice@example.com", "alice@example.com"},
+		"an account":                  {"system:serviceaccount:argocd:controller", "system:serviceaccount:argocd:controller"},
+		"an escape sequence":          {"alice" + escape, `"alice\x1b]0;owned\a"`},
+		"a character without a width": {"al\u200bice", `"al\u200bice"`},
+		"two spaces":                  {"alice  root", `"alice root"`},
+		"a long name":                 {strings.Repeat("a", 300), `"` + strings.Repeat("a", 252) + "…"},
+		"no name":                     {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := User(test.user); got != test.want || User(got) != got {
+				t.Errorf("got %q, then %q; want %q", got, User(got), test.want)
+			}
+		})
+	}
+}

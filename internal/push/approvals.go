@@ -17,11 +17,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// approvalInterval is how long after an attempt the manager looks at a pending InstallPlan again, if the collector reports nothing new.
-// The Subscriptions of other owners may have changed.
+// approvalInterval is the time between two attempts to approve the same pending InstallPlan if the collector reports
+// nothing new. The manager has to try again, because a change of another owner's Subscription can allow the plan, and
+// no event reports that change.
 const approvalInterval = 30 * time.Second
 
-// approvals are the last attempts to approve InstallPlans for the pairs of one member. Only pairs with a pending plan have one.
+// approvals has the last attempt to approve InstallPlans for each pair of one member. A pair without a pending
+// InstallPlan has no attempt.
 type approvals struct {
 	clock clock.PassiveClock
 
@@ -29,19 +31,20 @@ type approvals struct {
 	all map[Key]*approval
 }
 
-// approval is the last attempt for one pair.
+// approval is the last attempt to approve the pending InstallPlans of one pair.
 type approval struct {
-	// desired and pending are the desired state and the collector's report for which it was made.
+	// desired is the pair's desired state at the time of the attempt.
 	desired *plan.Desired
+	// pending identifies the InstallPlans that the collector had reported as pending before the attempt.
 	pending string
-	// again is when another attempt is due without anything new.
+	// again is when the next attempt is due if desired and pending stay the same.
 	again time.Time
-	// trouble tells why a plan was not approved; nil when it was, or when there was nothing to do.
+	// trouble is why the manager did not approve a pending plan; nil if there is no such reason.
 	trouble *memberapi.Trouble
 }
 
-// begin reports whether an attempt is due, and notes that it begins. wait is the time until the next one is due; zero when no plan is
-// pending.
+// begin reports whether an attempt to approve the pending InstallPlans of a pair is due now, and records that it
+// begins. wait is the time until the next attempt; zero when no InstallPlan is pending.
 func (a *approvals) begin(key Key, desired *plan.Desired, pending string) (due bool, wait time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,7 +59,7 @@ func (a *approvals) begin(key Key, desired *plan.Desired, pending string) (due b
 	}
 	next := &approval{desired: desired, pending: pending, again: now.Add(approvalInterval)}
 	if same {
-		next.trouble = last.trouble // until this attempt has ended
+		next.trouble = last.trouble // still the newest known reason until this attempt ends
 	}
 	if a.all == nil {
 		a.all = make(map[Key]*approval)
@@ -65,7 +68,8 @@ func (a *approvals) begin(key Key, desired *plan.Desired, pending string) (due b
 	return true, approvalInterval
 }
 
-// end notes what became of an attempt.
+// end records the result of an attempt. trouble is why the manager did not approve a pending plan; nil if there is no
+// such reason.
 func (a *approvals) end(key Key, desired *plan.Desired, trouble *memberapi.Trouble) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +85,8 @@ func (a *approvals) forget(key Key) {
 	delete(a.all, key)
 }
 
-// of returns why the last attempt for a desired state approved no plan; nil when there is no such reason.
+// approvals.of returns why the last attempt did not approve a pending plan. It returns nil if there is no such reason,
+// or if the attempt was for another desired state.
 func (a *approvals) of(key Key, desired *plan.Desired) *memberapi.Trouble {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,8 +96,8 @@ func (a *approvals) of(key Key, desired *plan.Desired) *memberapi.Trouble {
 	return nil
 }
 
-// approve approves the pending InstallPlans of a pair that needs no pass. A member that waits for its wave has the targets of its
-// earlier revision, so no plan is pending there.
+// approve approves the pending InstallPlans of a pair that needs no pass. The targets come from the desired state.
+// While the member waits for its wave, that is an earlier revision, so approve does not go beyond the earlier targets.
 func (q *memberQueue) approve(ctx context.Context, key Key, desired *plan.Desired) {
 	pending := ""
 	if seen := q.deliveries.Get(key); desired != nil && !desired.Suspended && desired.IsHeldBy(seen) {
@@ -105,7 +110,7 @@ func (q *memberQueue) approve(ctx context.Context, key Key, desired *plan.Desire
 	}
 	rendering, err := desired.Rendering.Render()
 	if err != nil {
-		return // the wrapper's line tells why
+		return // the wrapper's status reports the error
 	}
 	targets, err := installplan.TargetsOf(rendering)
 	if err != nil {
@@ -116,7 +121,7 @@ func (q *memberQueue) approve(ctx context.Context, key Key, desired *plan.Desire
 		return
 	}
 	if err != nil {
-		log.FromContext(ctx).Info("an InstallPlan could not be approved", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
+		log.FromContext(ctx).Info("could not approve an InstallPlan on a member", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		q.suspect(err)
 		return
 	}
@@ -124,7 +129,8 @@ func (q *memberQueue) approve(ctx context.Context, key Key, desired *plan.Desire
 	q.pusher.wake(key)
 }
 
-// pendingPlans identifies the InstallPlans that the collector has reported as pending; "" when there are none.
+// pendingPlans returns a text that identifies the InstallPlans that the collector has reported as pending; "" if there
+// are none.
 func pendingPlans(seen *deliveries.Summary) (pending string) {
 	if seen == nil || seen.Status == nil {
 		return ""

@@ -30,17 +30,17 @@ func TestAnApprovalIsTriedOnceForEachReportAndAgainAfterAWhile(t *testing.T) {
 	trouble := &memberapi.Trouble{Reason: v1alpha1.ReasonInstallPlanBundlesOthers}
 	a.end(key, desired, trouble)
 	if a.of(key, desired) != trouble {
-		t.Error("the reason is not told")
+		t.Error("Result does not report why the plan is not approved")
 	}
 	clock.Step(approvalInterval)
 	begin("the same report, later", desired, "db: install-2", true)
 	if a.of(key, desired) != trouble {
-		t.Error("the line changes while the manager looks again")
+		t.Error("the reason disappears while the next attempt runs")
 	}
 	other := &plan.Desired{Drift: v1alpha1.DriftReport}
 	begin("another desired state", other, "db: install-2", true)
 	if a.of(key, other) != nil {
-		t.Error("the reason of an earlier desired state is told")
+		t.Error("the reason of an attempt for an earlier desired state is reported")
 	}
 	a.end(key, desired, trouble)
 	if a.of(key, other) != nil {

@@ -16,24 +16,25 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// pushCase is a change that one push makes on the member. The tests interrupt the push at every request.
+// pushCase is one change that a push makes on the member. The tests interrupt that push at each of its requests in
+// turn.
 type pushCase struct {
 	before, after func(s *site) *Desired
-	// meanwhile, if set, changes the member after before is delivered and before the push of after.
+	// meanwhile, if set, changes the member between the push of before and the push of after.
 	meanwhile func(s *site)
-	// drifted is the drift of ConfigMap a that the collector has reported.
+	// drifted is the drift that the collector reports of ConfigMap a; "" for none.
 	drifted v1alpha1.DriftKind
-	// gone is the uid of ConfigMap a in the Delivery at the time of that report. Set by prepare.
+	// gone is the uid that the Delivery has for ConfigMap a when the collector reports it as gone. prepare sets it.
 	gone types.UID
-	// recalls makes the push use the remembered summary of the Delivery instead of a read.
+	// recalls makes the push use the summary of the Delivery in memory instead of reading the Delivery.
 	recalls bool
 	// omitsIntent makes the push write no intent.
 	omitsIntent bool
-	// theirs reports whether ConfigMap a belongs to another client, and stays when the wrapper leaves.
+	// theirs is true if ConfigMap a belongs to another client, so that it must stay when the wrapper leaves.
 	theirs bool
 }
 
-// memberState is the part of a member's state that the tests compare.
+// memberState is what the tests compare of the member after an interrupted push and after an undisturbed one.
 type memberState struct {
 	Objects   map[string]map[string]string
 	Inventory []string
@@ -130,14 +131,14 @@ func pushCases() map[string]pushCase {
 	}
 }
 
-// adopting is the desired state of a wrapper that adopts ConfigMap a if it exists.
+// adopting returns the desired state of a wrapper that adopts ConfigMap a if the member has that already.
 func (s *site) adopting() *Desired {
 	w := s.want(configMap("a", "1"), configMap("b", "1"))
 	w.OnConflict = v1alpha1.ConflictAdoptIfEqual
 	return w
 }
 
-// push makes the pass of the case.
+// push makes a pass of the case for the desired state w.
 func (c *pushCase) push(s *site, w *Desired) (plan.Outcome, error) {
 	p := &pass{conn: s.conn, want: w, seals: s.seals}
 	if c.recalls {
@@ -150,7 +151,7 @@ func (c *pushCase) push(s *site, w *Desired) (plan.Outcome, error) {
 	return p.run(s.Context())
 }
 
-// prepare brings a site to the state before the push of the case. It returns the desired state of that push.
+// prepare brings a site to the state just before the push of the case. It returns the desired state of that push.
 func (c *pushCase) prepare(s *site) *Desired {
 	if c.before != nil {
 		s.mustDeliver(c.before(s))
@@ -164,7 +165,7 @@ func (c *pushCase) prepare(s *site) *Desired {
 	return c.after(s)
 }
 
-// cuts are the ways to interrupt a push at its n-th request.
+// cuts returns the ways to interrupt a push at its n-th request, by name.
 func cuts(n int) map[string]func(int, *http.Request) fate {
 	at := func(is fate, forever bool) func(int, *http.Request) fate {
 		return func(i int, _ *http.Request) fate {
@@ -252,7 +253,8 @@ func TestAWrapperLeavesNothingAfterAPushInterruptedAtAnyRequest(t *testing.T) {
 	}
 }
 
-// A drift report may be about an earlier object of the name, which a manager repaired before it died.
+// A drift report may name the uid of an earlier object, because a manager replaced the object after the report and then
+// ended. The pass must not clear the newer uid in the Delivery.
 func TestAPassKeepsTheRecordedUIDIfTheDriftReportNamesAnother(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"))
@@ -267,14 +269,15 @@ func TestAPassKeepsTheRecordedUIDIfTheDriftReportNamesAnother(t *testing.T) {
 		return through
 	})
 	if _, err := p.run(t.Context()); err == nil {
-		t.Fatal("the pass was not cut off")
+		t.Fatal("the pass was not interrupted")
 	}
 	if after := s.delivery().Spec.Inventory[0]; after.State != v1alpha1.EntryPending || after.UID != before.UID {
 		t.Errorf("%+v, and it was %+v", after, before)
 	}
 }
 
-// nothingIsLost checks the first invariant of the record: the Delivery lists every object of Fairlead on the member.
+// nothingIsLost checks that the Delivery lists every object of Fairlead on the member, also right after an
+// interruption.
 func (s *site) nothingIsLost(when string) {
 	s.Helper()
 	listed := make(map[string]bool)

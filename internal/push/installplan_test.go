@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/installplan"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
@@ -27,9 +28,11 @@ import (
 
 const olmVersion = operators.GroupName + "/" + operators.GroupVersion
 
-// olmKinds makes the member serve OLM's kinds. OLM itself does not run there.
-func (s *site) olmKinds() {
-	s.Helper()
+// newOLMSite makes a site with an open namespace on a member that serves OLM's kinds. OLM itself does not run there.
+func newOLMSite(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t)
+	s.openNamespace()
 	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup(), crds.ClusterServiceVersion()} {
 		crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
 		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
@@ -48,9 +51,11 @@ func (s *site) olmKinds() {
 	s.served(olmVersion, "InstallPlan")
 	s.served(olmVersion, "ClusterServiceVersion")
 	s.served("operators.coreos.com/v1", "OperatorGroup")
+	return s
 }
 
-// subscribed makes a Subscription of the wrapper with a target, of which OLM has put the next version into a plan.
+// subscribed creates a Subscription of the wrapper. Its status names the InstallPlan that OLM would make for the CSV in
+// next. If target is "", the Subscription belongs to another owner.
 func (s *site) subscribed(name, installed, next, target, plan string) {
 	s.Helper()
 	sub := s.parse(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: ` + name + `},
@@ -62,6 +67,13 @@ func (s *site) subscribed(name, installed, next, target, plan string) {
 	if err := s.admin.Create(s.Context(), sub); err != nil {
 		s.Fatal(err)
 	}
+	s.offers(sub, installed, next, plan)
+}
+
+// offers sets the status of a Subscription as OLM does when the upgrade to the CSV in next waits for the approval of
+// plan.
+func (s *site) offers(sub *unstructured.Unstructured, installed, next, plan string) {
+	s.Helper()
 	sub.Object["status"] = map[string]any{"installedCSV": installed, "currentCSV": next, "state": "UpgradePending", "lastUpdated": "2026-01-01T00:00:00Z",
 		"installPlanRef": map[string]any{"name": plan, "namespace": s.namespace}}
 	if err := s.admin.Status().Update(s.Context(), sub); err != nil {
@@ -69,7 +81,7 @@ func (s *site) subscribed(name, installed, next, target, plan string) {
 	}
 }
 
-// pending makes a plan that waits for approval.
+// pending creates an InstallPlan for these CSVs that waits for approval.
 func (s *site) pending(name string, csvs ...string) {
 	s.Helper()
 	plan := s.create(`{apiVersion: ` + olmVersion + `, kind: InstallPlan, metadata: {name: ` + name + `},
@@ -80,7 +92,7 @@ func (s *site) pending(name string, csvs ...string) {
 	}
 }
 
-// installed makes a CSV in a phase.
+// installed creates a ClusterServiceVersion in this phase.
 func (s *site) installed(name, phase string) {
 	s.Helper()
 	csv := s.create(`{apiVersion: ` + olmVersion + `, kind: ClusterServiceVersion, metadata: {name: ` + name + `},
@@ -97,7 +109,7 @@ func (s *site) isApproved(plan string) bool {
 	return approved
 }
 
-// approvePlans tries to approve the plans of a Subscription db.
+// approvePlans tries to approve the pending plans of Subscription db. target is the CSV to which db is to be upgraded.
 func (s *site) approvePlans(target string) *memberapi.Trouble {
 	s.Helper()
 	trouble, err := installplan.Approve(s.Context(), s.conn, s.wrapper.UID, installplan.Targets{s.namespace: {"db": target}})
@@ -108,9 +120,7 @@ func (s *site) approvePlans(target string) *memberapi.Trouble {
 }
 
 func TestAnInstallPlanOnTheWayToTheTargetIsApprovedInFourRequests(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.2.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
 	s.installed("db.v1.0.0", "Succeeded")
@@ -128,10 +138,45 @@ func TestAnInstallPlanOnTheWayToTheTargetIsApprovedInFourRequests(t *testing.T) 
 	}
 }
 
+func TestTheMemberQueueApprovesAPlanThatTheCollectorReports(t *testing.T) {
+	s := newOLMSite(t)
+	p, key := s.engage(), KeyOf(s.wrapper)
+	p.probed("east", member.ProbeResult{}, usable)
+	p.SetDesired("east", s.want(`{apiVersion: `+olmVersion+`, kind: Subscription, metadata: {name: db, annotations: {`+v1alpha1.AnnotationTargetCSV+`: db.v1.1.0}},
+		spec: {name: db, channel: stable, source: operators, sourceNamespace: olm, installPlanApproval: Manual}}`))
+	s.await("the Subscription is pushed", func(context.Context) bool { return p.Pair(key, "east").Holds })
+	report := func(message string) {
+		d := s.delivery()
+		d.Status.Objects = []v1alpha1.ObjectStatus{{Group: operators.GroupName, Kind: "Subscription", Name: "db",
+			Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending, Message: message}}
+		if err := s.admin.Status().Update(s.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s.offers(s.get(olmVersion, "Subscription", "db"), "db.v1.0.0", "db.v1.1.0", "install-1")
+	s.installed("db.v1.0.0", "Succeeded")
+	s.pending("install-1", "db.v1.1.0", "cache.v2.0.0")
+	s.subscribed("cache", "cache.v1.0.0", "cache.v2.0.0", "", "install-1")
+	report("InstallPlan install-1 waits")
+	s.await("the refusal is told", func(context.Context) bool {
+		refused := p.Result(key, "east").Unapproved
+		return refused != nil && refused.Reason == v1alpha1.ReasonInstallPlanBundlesOthers
+	})
+	if s.isApproved("install-1") {
+		t.Error("the other owner's operator is upgraded")
+	}
+
+	s.delete(olmVersion, "Subscription", "cache")
+	s.pending("install-2", "db.v1.1.0")
+	s.offers(s.get(olmVersion, "Subscription", "db"), "db.v1.0.0", "db.v1.1.0", "install-2")
+	report("InstallPlan install-2 waits")
+	s.await("the next plan is approved", func(context.Context) bool { return s.isApproved("install-2") })
+	s.await("the refusal is forgotten", func(context.Context) bool { return p.Result(key, "east").Unapproved == nil })
+}
+
 func TestAnInstallPlanThatChangesAnotherOwnersOperatorIsNotApproved(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.subscribed("cache", "cache.v1.0.0", "cache.v2.0.0", "", "install-1")
 	s.pending("install-1", "db.v1.1.0", "cache.v2.0.0")
@@ -144,11 +189,10 @@ func TestAnInstallPlanThatChangesAnotherOwnersOperatorIsNotApproved(t *testing.T
 	}
 }
 
-// OLM never changes the CSVs of a plan. A member's administrator can.
+// OLM does not change the CSVs of a plan, but an administrator of the member can do so between the read and the
+// approval.
 func TestAnInstallPlanThatChangedSinceItWasReadIsNotApproved(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
 	s.installed("db.v1.0.0", "Succeeded")
@@ -166,10 +210,8 @@ func TestAnInstallPlanThatChangedSinceItWasReadIsNotApproved(t *testing.T) {
 }
 
 func TestThePlanOfASubscriptionThatIsNotTheWrappersAnyMoreIsLeftAlone(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
-	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.0.0", "install-1") // an earlier revision's target
+	s := newOLMSite(t)
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.0.0", "install-1") // the target that an earlier revision set
 	s.pending("install-1", "db.v1.1.0")
 	s.installed("db.v1.0.0", "Succeeded")
 	if trouble := s.approvePlans("db.v1.1.0"); trouble == nil || trouble.Reason != v1alpha1.ReasonDrifted || s.isApproved("install-1") {
@@ -177,11 +219,9 @@ func TestThePlanOfASubscriptionThatIsNotTheWrappersAnyMoreIsLeftAlone(t *testing
 	}
 }
 
-// The collector's report may be from before the last step.
+// The collector has reported that a plan waits, but since then the installed CSV has failed.
 func TestTheNextStepIsNotApprovedBeforeTheLastHasSucceeded(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
 	s.installed("db.v1.0.0", "Failed")
@@ -190,11 +230,10 @@ func TestTheNextStepIsNotApprovedBeforeTheLastHasSucceeded(t *testing.T) {
 	}
 }
 
-// The wrapper's Subscription still names the earlier plan: OLM writes the newer one only to the Subscriptions that it changes.
+// OLM makes a newer plan for the whole namespace, but names it only in the Subscriptions that it changes. The wrapper's
+// Subscription still names the earlier plan.
 func TestANewerPlanOfTheNamespaceIsApprovedInPlaceOfAnOutdatedOne(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.subscribed("cache", "cache.v1.0.0", "cache.v3.0.0", "", "install-2")
 	s.edit(olmVersion, "Subscription", "cache", "admin", func(u *unstructured.Unstructured) {
@@ -213,9 +252,7 @@ func TestANewerPlanOfTheNamespaceIsApprovedInPlaceOfAnOutdatedOne(t *testing.T) 
 }
 
 func TestAVersionThatIsGoneHoldsUpNoPlan(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
 	if trouble := s.approvePlans("db.v1.1.0"); trouble != nil || !s.isApproved("install-1") {
@@ -224,15 +261,13 @@ func TestAVersionThatIsGoneHoldsUpNoPlan(t *testing.T) {
 }
 
 func TestWithoutTheRightToApproveTheTroubleNamesTheMissingRule(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
 	s.installed("db.v1.0.0", "Succeeded")
 	s.restricted(rbacv1.PolicyRule{APIGroups: []string{operators.GroupName}, Resources: []string{"subscriptions", "installplans", "clusterserviceversions"}, Verbs: []string{"get", "list"}})
 	said := ""
-	s.await("the missing rule is named", func(context.Context) bool { // an API server takes a moment to read a new role
+	s.await("the missing rule is named", func(context.Context) bool { // an API server needs a moment to read a new role
 		if trouble := s.approvePlans("db.v1.1.0"); trouble != nil && trouble.Reason == v1alpha1.ReasonNotGranted {
 			said = trouble.Message
 		}
@@ -241,9 +276,7 @@ func TestWithoutTheRightToApproveTheTroubleNamesTheMissingRule(t *testing.T) {
 }
 
 func TestAMemberThatDoesNotAnswerApprovesNothingAndIsNoTroubleOfThePlan(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
 	s.installed("db.v1.0.0", "Succeeded")
@@ -260,9 +293,7 @@ func TestAMemberThatDoesNotAnswerApprovesNothingAndIsNoTroubleOfThePlan(t *testi
 }
 
 func TestAnObjectThatBreaksTheOperatorsOfOthersIsNotCreated(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	group := func(name string) string {
 		return `{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: ` + name + `}, spec: {targetNamespaces: [` + s.namespace + `]}}`
 	}
@@ -277,7 +308,7 @@ func TestAnObjectThatBreaksTheOperatorsOfOthersIsNotCreated(t *testing.T) {
 	}
 	s.delete("operators.coreos.com/v1", "OperatorGroup", theirs.GetName())
 	s.mustDeliver(s.want(group("ours"), configMap("a", "1")))
-	s.mustDeliver(s.want(group("renamed"), configMap("a", "1"))) // the wrapper's own earlier one is no neighbour
+	s.mustDeliver(s.want(group("renamed"), configMap("a", "1"))) // the wrapper's own OperatorGroup, under its earlier name, is no neighbour
 
 	s.mustFail(s.want(wanted), v1alpha1.ReasonNamespaceShared, "Subscription db", "has Subscription cache", "sharedNamespace: Allow")
 	if s.get(olmVersion, "Subscription", "db") != nil {
@@ -302,9 +333,7 @@ func TestAnObjectThatBreaksTheOperatorsOfOthersIsNotCreated(t *testing.T) {
 }
 
 func TestASubscriptionThatOLMGeneratedForADependencyIsNoNeighbour(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	s.subscribed("cache", "cache.v1.0.0", "cache.v1.0.0", "", "install-1")
 	s.edit(olmVersion, "Subscription", "cache", "olm", func(u *unstructured.Unstructured) {
 		u.SetAnnotations(map[string]string{"olm.generated-by": "install-1"})
@@ -313,11 +342,10 @@ func TestASubscriptionThatOLMGeneratedForADependencyIsNoNeighbour(t *testing.T) 
 		spec: {name: db, channel: stable, source: operators, sourceNamespace: olm, installPlanApproval: Manual}}`))
 }
 
-// The first push of an object may be cut off after the object was made. Later neighbours must not hold it up for good.
+// A push ends after it has created a Subscription and before it records that. Then another owner creates a Subscription
+// in the same namespace. The next push must apply the first one again without the check for neighbours.
 func TestAnObjectThatIsThereAlreadyIsNotHeldUpByItsNeighbours(t *testing.T) {
-	s := newSite(t)
-	s.openNamespace()
-	s.olmKinds()
+	s := newOLMSite(t)
 	wanted := s.want(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: db, annotations: {` + v1alpha1.AnnotationTargetCSV + `: db.v1.0.0}},
 		spec: {name: db, channel: stable, source: operators, sourceNamespace: olm, installPlanApproval: Manual}}`)
 	s.interrupt(wanted, "PATCH deliveries/fed."+s.namespace+".web")

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// owned makes an object with an ownerReference to another object.
+// owned creates an object whose ownerReferences name another object.
 func (s *site) owned(text string, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	s.Helper()
 	u := s.parse(text)
@@ -32,7 +32,7 @@ func (s *site) owned(text string, owner *unstructured.Unstructured) *unstructure
 	return u
 }
 
-// crates installs the CRD of Crates, in an API group of this site.
+// crates installs a CRD of kind Crate on the member, in an API group that only this site uses.
 func (s *site) crates() (group string) {
 	s.Helper()
 	group = s.namespace + ".example.com"
@@ -42,7 +42,8 @@ func (s *site) crates() (group string) {
 	return group
 }
 
-// A custom resource owns the objects that its operator makes for it.
+// An operator creates claims for a custom resource and names the custom resource as their owner. The garbage collector
+// deletes the claims with the custom resource.
 func TestARemovalKeepsAnObjectThatOwnsAClaim(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`
 	claimOf := func(annotations string) func(*site, *unstructured.Unstructured) {
@@ -146,7 +147,7 @@ func TestARemovalKeepsACustomResourceWithAFinalizer(t *testing.T) {
 	}
 }
 
-// A finalizer on a built-in kind does not belong to an operator.
+// Kubernetes knows the finalizers of its own kinds, so a finalizer on such an object is no reason to keep it.
 func TestARemovalDeletesABuiltInObjectWithAFinalizer(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -156,7 +157,7 @@ func TestARemovalDeletesABuiltInObjectWithAFinalizer(t *testing.T) {
 	s.eventually(s.leave())
 }
 
-// A claim's owner that the manager cannot read may belong to any object.
+// The manager cannot read one of a claim's owners, so it does not know which objects own that owner.
 func TestNothingIsDeletedWhileTheOwnersOfClaimsAreUnknown(t *testing.T) {
 	forbidden := func(name, resource, group string) func(*http.Request) *http.Response {
 		return func(req *http.Request) *http.Response {
@@ -182,7 +183,7 @@ func TestNothingIsDeletedWhileTheOwnersOfClaimsAreUnknown(t *testing.T) {
 			answer: func(group string) func(*http.Request) *http.Response {
 				return forbidden("GET crates/", "crates", group)
 			},
-			reason: v1alpha1.ReasonNotGranted, words: []string{"ConfigMap a", "resources: [crates]", "verbs: [get]", "claim data belongs to Crate theirs"},
+			reason: v1alpha1.ReasonNotGranted, words: []string{"ConfigMap a", "resources: [crates]", "verbs: [get]", "the owners of Crate theirs, which owns claim data, are unknown"},
 		},
 		"the server answers the list of claims with an error": {
 			answer: func(string) func(*http.Request) *http.Response {

@@ -11,17 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// maxKept is how many kept objects of one pair are remembered until TakeKept returns them.
+// maxKept bounds how many kept objects of one pair the pusher remembers until TakeKept returns them.
 const maxKept = 64
 
-// keptObjects are the objects that passes kept on members and that no event has reported yet. The zero value has
-// none.
+// keptObjects are the objects that passes kept on members, and that TakeKept has not yet returned for an event. The
+// zero value has none.
 type keptObjects struct {
 	mu  sync.Mutex
 	all map[Key]map[string][]Kept // by wrapper and member
 }
 
-// note stores the objects that passes of a pair kept on a member, until take returns them.
+// note stores objects that a pass kept on a member, until take returns them.
 func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	if len(kept) == 0 {
 		return
@@ -36,7 +36,7 @@ func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	}
 	all := k.all[key][memberName]
 	for _, one := range kept {
-		// If a pass could not record that it kept an object, the next pass reports it again.
+		// A pass that could not record that it kept an object is repeated, and then reports the object again.
 		if len(all) < maxKept && !slices.Contains(all, one) {
 			all = append(all, one)
 		}
@@ -44,14 +44,14 @@ func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	k.all[key][memberName] = all
 }
 
-// members are the members on which passes of a wrapper kept objects.
+// members returns the members on which passes of a wrapper kept objects that take has not returned yet.
 func (k *keptObjects) members(key Key) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Collect(maps.Keys(k.all[key]))
 }
 
-// take returns the objects that passes of a pair kept, and forgets them.
+// take returns the kept objects of a pair, and forgets them.
 func (k *keptObjects) take(key Key, memberName string) []Kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,18 +63,18 @@ func (k *keptObjects) take(key Key, memberName string) []Kept {
 	return kept
 }
 
-// noteKept stores the objects that a pass kept. It runs before the queue records the outcome of the pass. An outcome that
-// is done may end the wrapper, and then the controller never calls TakeKept for it again.
+// noteKept stores the objects that a pass kept. It must be called before the outcome of the pass is recorded: once the
+// outcome is Done, the controller may let the wrapper be deleted, and never call TakeKept for the wrapper again.
 func (q *memberQueue) noteKept(ctx context.Context, key Key, kept []Kept) {
 	for _, one := range kept {
-		log.FromContext(ctx).Info("kept on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", one.Object, "why", one.Why)
+		log.FromContext(ctx).Info("kept an object of a wrapper on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", one.Object, "why", one.Why)
 	}
 	q.pusher.kept.note(key, q.conn.Name(), kept)
 }
 
-// TakeKept returns the objects that passes of a wrapper kept since its last call, by member. It returns those of a
-// member only when no more passes are under way there: the event recorder folds events about one member in quick
-// succession into the first.
+// TakeKept returns, by member, the objects that passes of a wrapper kept since the last call. It leaves out a member
+// until that member has the whole desired state, so that one event can list all kept objects. The event recorder would
+// merge several events about one member in quick succession into the first.
 func (p *Pusher) TakeKept(key Key) map[string][]Kept {
 	names := p.kept.members(key)
 	taken := make(map[string][]Kept, len(names))
@@ -89,7 +89,8 @@ func (p *Pusher) TakeKept(key Key) map[string][]Kept {
 	return taken
 }
 
-// isAtRest reports whether the last pass of a pair did everything, or the pair has no desired state any more.
+// isAtRest reports whether no further pass of a pair can keep an object: the member has the whole desired state, or the
+// pair has no desired state.
 func (p *Pusher) isAtRest(key Key, memberName string) bool {
 	if p.desired.get(key, memberName) == nil {
 		return true

@@ -14,7 +14,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -24,7 +23,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	manifests "github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -35,7 +33,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// shared is the control plane of all tests of this package; they stay apart by namespaces.
+// shared is the API server that all tests of this package use as their member. Each test has a namespace of its own
+// there.
 var shared = plane.New(sandbox.Options{Name: "unit-push"}, prepare)
 
 var (
@@ -58,21 +57,12 @@ func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
 	if admin, err = client.New(config, client.Options{Scheme: member.Scheme}); err != nil {
 		return err
 	}
-	crd, err := manifests.CustomResourceDefinition("deliveries." + v1alpha1.Group)
-	if err != nil {
-		return err
-	}
-	if err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+	if err := plane.InstallCRDs(ctx, config, "deliveries"); err != nil {
 		return err
 	}
 	system := &corev1.Namespace{}
 	system.Name = v1alpha1.SystemNamespace
-	if err := admin.Create(ctx, system); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		return admin.List(ctx, &v1alpha1.DeliveryList{}) == nil, nil
-	})
+	return client.IgnoreAlreadyExists(admin.Create(ctx, system))
 }
 
 // site is one wrapper and its namespace on the member. Its wire records the requests of the passes.
@@ -97,7 +87,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// newClusterSite is a site of a ClusterFederated.
+// newClusterSite makes a site whose wrapper is a ClusterFederated.
 func newClusterSite(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
@@ -105,7 +95,7 @@ func newClusterSite(t *testing.T) *site {
 	return s
 }
 
-// connect gives the site a connection that has mapped nothing yet.
+// connect gives the site a new connection to the member. The new connection has not cached yet how kinds are served.
 func (s *site) connect(to *rest.Config) {
 	s.Helper()
 	s.wire = &wire{}
@@ -118,7 +108,7 @@ func (s *site) connect(to *rest.Config) {
 	s.conn = conn
 }
 
-// want is the desired state of a wrapper that lists these objects.
+// want returns the desired state of the site's wrapper with these objects, each as YAML.
 func (s *site) want(objects ...string) *Desired {
 	s.Helper()
 	spec := &v1alpha1.WrapperSpec{}
@@ -142,7 +132,7 @@ func (s *site) want(objects ...string) *Desired {
 	return w
 }
 
-// objectsOf are the desired objects.
+// objectsOf returns the objects of a desired state.
 func objectsOf(t testing.TB, w *Desired) []render.Object {
 	t.Helper()
 	made, err := w.Rendering.Render()
@@ -152,7 +142,7 @@ func objectsOf(t testing.TB, w *Desired) []render.Object {
 	return made.Objects
 }
 
-// leave is the desired state of a wrapper that leaves the member.
+// leave returns the desired state in which the wrapper is to leave the member.
 func (s *site) leave() *Desired {
 	return &Desired{
 		Wrapper: s.wrapper, Drift: v1alpha1.DriftRepair, OnConflict: v1alpha1.ConflictFail,
@@ -160,7 +150,7 @@ func (s *site) leave() *Desired {
 	}
 }
 
-// pass has the inputs of a pass, as a test sets them.
+// pass has the inputs of one pass. Tests set single fields.
 type pass struct {
 	conn       *member.Conn
 	want       *Desired
@@ -171,7 +161,7 @@ type pass struct {
 	hostLabels HostLabels
 	isNew      bool
 	recalled   *deliveries.Summary
-	// omitsIntent reports whether the pass may omit its intent. Properties of the objects may still require one.
+	// omitsIntent is true if the pass may write no intent, unless one of its objects needs an intent.
 	omitsIntent bool
 	unrecorded  plan.UnrecordedOf
 	seals       deliveries.Seals
@@ -184,7 +174,7 @@ func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
 			IsRecorded: p.omitsIntent, IsObserved: p.omitsIntent, Unrecorded: p.unrecorded}, p.wanted).Run(ctx)
 }
 
-// recall is the summary that the host remembers after the watch event for the Delivery.
+// recall returns the summary of the Delivery that the host has in memory after the watch brought the Delivery.
 func (s *site) recall() *deliveries.Summary {
 	s.Helper()
 	if d := s.delivery(); d != nil {
@@ -198,7 +188,7 @@ func (s *site) push(w *Desired) (plan.Outcome, error) {
 	return (&pass{conn: s.conn, want: w, seals: s.seals}).run(s.Context())
 }
 
-// mustPush makes a pass that must end without an error. It accepts any outcome.
+// mustPush makes a pass that must end without an error. Its outcome may report trouble.
 func (s *site) mustPush(w *Desired) plan.Outcome {
 	s.Helper()
 	out, err := s.push(w)

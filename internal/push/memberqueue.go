@@ -19,36 +19,37 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// memberQueue is the state of one member: its queue of pairs to push, the histories of their passes, and its circuit
-// breaker. It lives as long as the connection that it was made with. Each part has its own lock.
+// memberQueue is the queue of one member: the pairs that may need a pass, the histories of their passes, and the
+// circuit breaker. It belongs to one connection to the member, and ends with the connection. Several passes run at the
+// same time, so each field that they share has a lock of its own.
 type memberQueue struct {
 	conn   *member.Conn
 	pusher *Pusher
 	queue  workqueue.TypedDelayingInterface[Key]
-	// deliveries are the Deliveries of the member.
+	// deliveries has the summaries of the member's Deliveries.
 	deliveries *deliveries.Index
-	// names locks the names of objects that a pass is about to create.
+	// names locks the names of objects that a pass is about to create, so that two passes do not create the same object.
 	names keymutex.KeyMutex
-	// namespaces caches the namespaces that were found open recently.
+	// namespaces remembers which namespaces of the member a pass has recently found open to the host.
 	namespaces *apply.NamespaceCache
-	// native caches the kinds that the member's API server serves by itself.
+	// native remembers which kinds the member's API server serves itself, without an aggregated API server.
 	native    *apply.NativeKinds
 	breaker   *breaker
 	histories histories
 	approvals approvals
-	// dueSecrets are the Secrets that the manager has to check now.
+	// dueSecrets are the Secrets that are due for a check.
 	dueSecrets dueSecrets
 }
 
-// newMemberQueue makes a queue. Its breaker is open until a probe has confirmed the member.
+// newMemberQueue makes a queue. Its circuit breaker is open until a probe confirms that the member is the cluster that
+// this host joined.
 func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.ProbeResult) *memberQueue {
 	q := &memberQueue{
 		conn:    conn,
 		pusher:  pusher,
 		breaker: newBreaker(is),
-		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
-			Clock: clk, Name: "push-" + conn.Name(),
-		}),
+		// Without a name, the queue has no metrics of package workqueue. See queueMetrics.
+		queue:      workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Clock: clk}),
 		names:      keymutex.NewHashed(64),
 		namespaces: apply.NewNamespaceCache(clk),
 		native:     apply.NewNativeKinds(),
@@ -59,7 +60,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 	return q
 }
 
-// run makes passes until ctx ends, as many at once as the member's limit allows.
+// run makes passes until ctx ends. The member's limit decides how many run at the same time.
 func (q *memberQueue) run(ctx context.Context) {
 	go q.deliveries.Follow(ctx)
 	defer q.queue.ShutDown()
@@ -69,21 +70,21 @@ func (q *memberQueue) run(ctx context.Context) {
 			q.push(ctx, key)
 		}
 	})
-	<-ctx.Done() // the caller closes the index of the member's Deliveries when run returns
+	<-ctx.Done() // the caller closes the index of the member's Deliveries when run returns, so not before ctx ends
 }
 
-// park sets a pair aside while the breaker is open, and drops its due Secrets. Otherwise all of them would come up at
-// once when the breaker closes.
+// park sets a pair aside if the circuit breaker is open, and reports whether it did. It drops the pair's due Secrets:
+// otherwise the manager would check all of them at once when the breaker closes.
 func (q *memberQueue) park(key Key) bool {
 	return q.breaker.park(key, func() { q.dueSecrets.take(key) })
 }
 
-// push makes one pass for a pair, if there is work.
+// push makes one pass for a pair if one is due. If none is due, it tries to approve the pair's pending InstallPlans.
 func (q *memberQueue) push(ctx context.Context, key Key) {
 	desired := q.pusher.desired.get(key, q.conn.Name())
 	todo, due, news := q.judge(key, desired)
 	if news {
-		// The event about the drift woke the wrapper before the drift was judged.
+		// The drift report woke the wrapper's controller before judge found the object contested, so wake it again.
 		q.pusher.wake(key)
 	}
 	if !due {
@@ -97,7 +98,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	if len(todo.Secrets) > 0 && len(todo.Drifted) == 0 {
-		q.approve(ctx, key, desired) // the queue has one entry for both
+		q.approve(ctx, key, desired) // the check took this turn of the pair in the queue, so the approval follows here
 		return
 	}
 	todo.Recalled = q.deliveries.Recall(key)
@@ -106,10 +107,12 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		now := q.pusher.desired.get(key, q.conn.Name())
 		return now == desired || now.Same(desired)
 	})
+	began := q.pusher.clock.Now()
 	outcome, err := p.Run(ctx)
 	if ctx.Err() != nil {
 		return
 	}
+	measure(q.conn.Name(), q.pusher.clock.Since(began), outcome, err, &todo, p.Counts())
 	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
 	q.noteKept(ctx, key, p.Kept())
 	if err != nil {
@@ -121,26 +124,31 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	q.pusher.wake(key)
 }
 
-// shared holds the values that the passes of the member share.
+// shared returns what all passes on the member share.
 func (q *memberQueue) shared() apply.Member {
 	host := &q.pusher.host
 	return apply.Member{Conn: q.conn, Names: q.names, Namespaces: q.namespaces, Native: q.native, HostLabels: host.Labels,
 		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
 }
 
-// isObserved reports whether a ready collector observes the member, and reports objects that a pass applied and did not record.
+// isObserved reports whether the member has a ready collector that reports unrecorded objects: those that a pass
+// applied and did not record in the Delivery.
 func (q *memberQueue) isObserved() bool {
 	observes := q.pusher.host.Observes
 	return observes != nil && observes(q.conn.Name())
 }
 
-// judge decides whether a pair needs a pass (due) and what that pass repairs (todo). news reports whether the message about
-// contested objects has changed.
+// judge decides whether a pair needs a pass (due), and what that pass has to do (todo). news reports whether the status
+// message about contested objects has changed.
 func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due, news bool) {
 	q.histories.change(key, func(h *plan.History, now time.Time) {
-		// The summary is read after IsListed. Otherwise a list that ends between the two would make a Delivery look
-		// absent. It is read here, because the observer forgets repairs under the same lock, after the index has the
-		// newer summary.
+		// The order of these calls matters in two ways:
+		//
+		//   - IsListed comes before Get. In the other order, the first list of Deliveries could arrive between the two calls,
+		//     and a Delivery in that list would look absent.
+		//   - Get runs under the lock of the histories. The observer first puts a new summary into the index, and then takes
+		//     the same lock to forget finished repairs. So judge never combines an older summary with a history that has
+		//     already forgotten the repair.
 		listed, listing := q.deliveries.IsListed(), q.deliveries.IsListing()
 		seen, before := q.deliveries.Get(key), h.Contested()
 		q.wakeAfter(key, h.Settle(seen, now))
@@ -150,7 +158,7 @@ func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due
 			q.wakeAfter(key, wake)
 			todo.Unrecorded = q.pusher.unrecorded.Of(plan.Pair{Member: q.conn.Name(), Key: key})
 			if todo.Unrecorded.Any() && h.NeedsRecord(desired, seen, now) {
-				todo.Secrets, due = nil, true // a check of Secrets alone would take the place of the pass
+				todo.Secrets, due = nil, true // todo.Secrets would make push only check Secrets, without a pass
 			}
 		}
 		news = h.Contested() != before
@@ -158,14 +166,14 @@ func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due
 	return todo, due, news
 }
 
-// wakeAfter queues a pair again after a while. Zero means never.
+// wakeAfter queues a pair again after this time. It does nothing if the time is zero.
 func (q *memberQueue) wakeAfter(key Key, wait time.Duration) {
 	if wait > 0 {
 		q.queue.AddAfter(key, wait)
 	}
 }
 
-// finished records a completed pass.
+// finished records a pass that ended without an error.
 func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
 	q.histories.change(key, func(h *plan.History, now time.Time) {
 		q.wakeAfter(key, h.Finished(outcome, &todo, q.deliveries.Get(key), now))
@@ -176,28 +184,28 @@ func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
 	}
 }
 
-// failed records a pass that ended with an error of the connection. One such error opens the breaker. The next probe
-// comes within seconds, and closes it if the member answers.
+// failed records a pass that ended with an error. If the error concerns the member as a whole, the circuit breaker
+// opens. The next probe comes within seconds, and closes the breaker if the member answers.
 func (q *memberQueue) failed(key Key, desired *plan.Desired, err error) {
 	q.histories.change(key, func(h *plan.History, now time.Time) { q.wakeAfter(key, h.Failed(desired, err, now)) })
 	q.suspect(err)
 }
 
-// checkFailed records that a Secret could not be checked. The outcome of the pair's last pass stays valid. The Secret
-// comes up again at its next turn.
+// checkFailed logs that a Secret could not be checked. It does not change the outcome of the pair's last pass. The next
+// turn of the Secret in the schedule checks it again.
 func (q *memberQueue) checkFailed(ctx context.Context, key Key, err error) {
 	log.FromContext(ctx).Info("could not check a Secret", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 	q.suspect(err)
 }
 
-// suspect opens the breaker if the error concerns the member as a whole, and asks for a probe.
+// suspect opens the circuit breaker if the error concerns the member as a whole, and asks for a probe.
 func (q *memberQueue) suspect(err error) {
 	if memberapi.ConcernsMember(err) && q.breaker.trip() {
 		q.pusher.fleet.ProbeNow(q.conn.Name())
 	}
 }
 
-// probed closes the breaker after a successful probe, and opens it after a failed one.
+// probed closes the circuit breaker after a successful probe, and opens it after a failed one.
 func (q *memberQueue) probed(was, is member.ProbeResult) {
 	if !is.Usable() {
 		q.breaker.trip()
@@ -209,7 +217,7 @@ func (q *memberQueue) probed(was, is member.ProbeResult) {
 	}
 }
 
-// drop forgets a pair that has no desired state any more.
+// drop forgets everything about a pair that has no desired state any more.
 func (q *memberQueue) drop(key Key) {
 	q.histories.forget(key)
 	q.approvals.forget(key)

@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// bare returns a Namespace without labels and annotations.
+// bare returns the site's Namespace without labels and annotations.
 func (s *site) bare() string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace)
 }
 
-// adoptingNamespace is the desired state of a ClusterFederated that adopts the namespace if it exists.
+// adoptingNamespace returns the desired state of a ClusterFederated that adopts this Namespace if it exists.
 func (s *site) adoptingNamespace(text string) *Desired {
 	s.Helper()
 	w := s.want(text)
@@ -29,7 +29,7 @@ func (s *site) adoptingNamespace(text string) *Desired {
 	return w
 }
 
-// inside makes the site of a Federated in the namespace of a ClusterFederated's site.
+// inside returns the site of a Federated in the namespace that this site's ClusterFederated delivers.
 func (s *site) inside() *site {
 	in := *s
 	in.wrapper.Kind, in.wrapper.Namespace, in.wrapper.Name = v1alpha1.KindFederated, s.namespace, "web"
@@ -83,8 +83,7 @@ func TestUnderPolicyAllAnyNamespaceIsAdopted(t *testing.T) {
 	s.mustDeliver(w)
 }
 
-// The member's administrator may close a namespace that the administrator opened, although a wrapper has adopted it
-// meanwhile.
+// The member's administrator opens a namespace, a wrapper adopts it, and then the administrator closes it again.
 func TestAPassDoesNotWriteAnAdoptedNamespaceThatWasClosed(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()
@@ -93,7 +92,7 @@ func TestAPassDoesNotWriteAnAdoptedNamespaceThatWasClosed(t *testing.T) {
 
 	s.inside().mustFail(s.inside().want(configMap("a", "1")), v1alpha1.ReasonNamespaceNotOpen)
 	changed := s.adoptingNamespace(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {team: x}}}", s.namespace))
-	for range 2 { // the second time, the Delivery no longer records it as applied
+	for range 2 { // in the second pass, the Delivery records the Namespace as Pending
 		s.mustFail(changed, v1alpha1.ReasonNamespaceNotOpen)
 	}
 	if s.labels()["team"] != "" {
@@ -108,7 +107,8 @@ func TestAPassDoesNotWriteAnAdoptedNamespaceThatWasClosed(t *testing.T) {
 	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
 }
 
-// The member's administrator has closed the namespace. So the manager does not release it, and waits for nothing.
+// The member's administrator has closed the namespace. The manager must not write to it any more, so it cannot release
+// it. The removal must not wait for that.
 func TestARemovalKeepsANamespaceThatWasClosed(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()
@@ -117,7 +117,7 @@ func TestARemovalKeepsANamespaceThatWasClosed(t *testing.T) {
 	leave := s.leave()
 	leave.OnDelete = v1alpha1.DeleteAll
 	out := s.mustPush(leave)
-	if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool { return strings.Contains(k.String(), "closed it to the host") }) {
+	if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool { return strings.Contains(k.String(), "closed this Namespace to the host") }) {
 		t.Errorf("done %v, kept %v, %s %s", out.Done, out.Kept, out.Reason, out.Message)
 	}
 	if s.labels()[v1alpha1.LabelUID] == "" {
@@ -149,14 +149,14 @@ func TestANamespaceOfAClusterFederatedIsCreatedWithItsLabels(t *testing.T) {
 	}
 }
 
-// bodiesTo records the bodies of writes whose path ends with path.
+// bodiesTo records the bodies of later writes whose URL path ends with path.
 func (s *site) bodiesTo(path string) *[]string {
 	var bodies []string
 	s.wire.answer = func(req *http.Request) *http.Response {
 		if req.GetBody != nil && strings.HasSuffix(req.URL.Path, path) {
 			if body, err := req.GetBody(); err == nil {
 				data := make([]byte, req.ContentLength)
-				_, _ = body.Read(data) // the body is in memory
+				_, _ = body.Read(data) // never fails: the body is in memory
 				bodies = append(bodies, string(data))
 			}
 		}
@@ -210,10 +210,10 @@ func TestAPassDoesNotTakeANamespaceThatAnotherClientCreates(t *testing.T) {
 func TestWhichNamespacesAreOpen(t *testing.T) {
 	for name, tc := range map[string]struct {
 		labels string
-		// apply is the field manager that makes the namespace by server-side apply. "" makes it by a plain create.
+		// apply is the field manager of a server-side apply that creates the namespace; "" for a plain create.
 		apply string
-		// marked makes Fairlead add its mark to the existing namespace. Earlier versions did so without checking
-		// whether it was open.
+		// marked gives the existing namespace Fairlead's mark. Earlier versions of Fairlead set it without checking whether
+		// the namespace was open.
 		marked bool
 		open   bool
 	}{

@@ -35,7 +35,7 @@ func TestAnImmutableFieldIsReportedAndDelaysNoOtherObject(t *testing.T) {
 	if got := s.configMap("a").Data["value"]; got != "2" {
 		t.Errorf("the ConfigMap has %q", got)
 	}
-	// Undoing the change repairs it.
+	// The author undoes the change.
 	s.mustDeliver(s.want(configMap("a", "2"), fmt.Sprintf(job, "", "one")))
 }
 
@@ -44,7 +44,7 @@ func TestAnObjectWithTheReplaceAnnotationIsMadeAgain(t *testing.T) {
 	s.mustDeliver(s.want(fmt.Sprintf(job, "", "one")))
 	uid := s.get("batch/v1", "Job", "j").GetUID()
 	w := s.want(fmt.Sprintf(job, `, annotations: {federation.fairlead.dev/replace: "true"}`, "two"))
-	s.mustFail(w, v1alpha1.ReasonRemovalWaits, "made again")
+	s.mustFail(w, v1alpha1.ReasonRemovalWaits, "creates it again")
 	s.eventually(w)
 	if s.get("batch/v1", "Job", "j").GetUID() == uid {
 		t.Error("the Job was not made again")
@@ -67,8 +67,8 @@ func TestAClaimIsNeverReplacedDespiteItsAnnotation(t *testing.T) {
 const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {%s selector: {matchLabels: {a: b}}, ` +
 	`template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: %s}]}}}}`
 
-// An author who removes the replicas from the wrapper gives up their ownership. The number on the member stays as it
-// is, wherever the push was interrupted.
+// An author who removes spec.replicas from the wrapper gives control of it to other clients. The number on the member
+// must stay as it is, even if the push is interrupted.
 func TestReplicasThatTheAuthorRemovesStayAsTheyAre(t *testing.T) {
 	replicas := func(s *site) int64 {
 		d := s.get("apps/v1", "Deployment", "d")
@@ -98,7 +98,7 @@ func TestReplicasThatTheAuthorRemovesStayAsTheyAre(t *testing.T) {
 			if got := replicas(s); got != 3 {
 				t.Errorf("%d replicas", got)
 			}
-			// From here on an autoscaler sets the replicas.
+			// An autoscaler now controls the replicas.
 			s.edit("apps/v1", "Deployment", "d", "hpa", func(u *unstructured.Unstructured) {
 				_ = unstructured.SetNestedField(u.Object, int64(5), "spec", "replicas")
 			})
@@ -110,7 +110,8 @@ func TestReplicasThatTheAuthorRemovesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// restricted makes the site use a service account that has only the rights of the rules.
+// restricted makes the site's connection use a service account that has only these rights, and those that each push
+// needs.
 func (s *site) restricted(rules ...rbacv1.PolicyRule) {
 	s.Helper()
 	name := "restricted-" + s.namespace
@@ -140,7 +141,7 @@ func TestAMissingGrantIsReportedWithItsRemedy(t *testing.T) {
 		_, err := (&pass{conn: s.conn, want: s.leave()}).run(ctx)
 		return err == nil
 	})
-	// The member refuses to read one object, and to write the other.
+	// The member lets the host neither read the ServiceAccount nor write the Service.
 	w := s.want(configMap("a", "1"), `{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}`)
 	s.mustFail(w, v1alpha1.ReasonNotGranted, "ServiceAccount robot", "serviceaccounts", v1alpha1.LabelAggregateToHost)
 	w = s.want(configMap("a", "1"), `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}`)
@@ -175,7 +176,7 @@ func TestAKindThatIsNotServedDelaysNoOtherObject(t *testing.T) {
 		t.Fatal("the Crate was not applied")
 	}
 
-	// The kind is removed again, with all its objects.
+	// The CRD is deleted, and with it all objects of the kind.
 	if err := s.admin.Delete(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
@@ -195,8 +196,8 @@ func TestAKindThatIsNotServedDelaysNoOtherObject(t *testing.T) {
 	s.eventually(s.leave())
 }
 
-// An object that was refused before the first try must not look delivered: after a restart the host asks only whether
-// the summary is complete.
+// A restarted host knows only from the Delivery whether an object was applied. An object that was never applied must
+// not be recorded there as Applied.
 func TestARefusedObjectDoesNotCountAsDelivered(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*site)
@@ -256,7 +257,7 @@ func TestAPassWritesOnlyIntoAnOpenNamespace(t *testing.T) {
 	all.Namespaces = v1alpha1.NamespacesAll
 	s.mustDeliver(all)
 
-	// The namespace is closed again: existing objects stay, and a change waits.
+	// The member's administrator closes the namespace: objects in it stay, and a change waits.
 	w = s.want(configMap("a", "2"))
 	s.mustFail(w, v1alpha1.ReasonNamespaceNotOpen)
 	if got := s.configMap("a"); got == nil || got.Data["value"] != "1" {
@@ -283,7 +284,7 @@ func TestAPassWaitsForANamespaceThatIsBeingDeleted(t *testing.T) {
 	s.eventually(w)
 }
 
-// If a webhook on the member does not answer, the API server answers 500 for that one object.
+// If a webhook on the member does not answer, the API server answers 500 to the apply of that one object.
 func TestAnObjectThatTheMemberAnswersWith500DelaysNoOtherObject(t *testing.T) {
 	s := newSite(t)
 	s.wire.answer = func(req *http.Request) *http.Response {

@@ -69,7 +69,7 @@ func TestAPassWritesNothingIfTheMemberHasTheDesiredState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
-			w := s.want(configMap("b", "1"), configMap("a", "1")) // the author's order does not matter
+			w := s.want(configMap("b", "1"), configMap("a", "1")) // the order in which the author lists the objects does not matter
 			renew(w)
 			s.wire.begin(nil)
 			s.mustDeliver(w)
@@ -100,7 +100,7 @@ func TestAPairIsHeldIfTheMemberHasALaterGeneration(t *testing.T) {
 
 	s.wrapper.Generation = 3
 	s.wire.begin(nil)
-	out := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonHostBehindMember, "generation 5", "only knows 3")
+	out := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonHostBehindMember, "generation 5", "has only 3")
 	s.mustFail(s.leave(), v1alpha1.ReasonHostBehindMember)
 	if out.State != v1alpha1.StateHeld || len(s.wire.writes()) > 0 {
 		t.Errorf("state %s, writes %v", out.State, s.wire.writes())
@@ -110,7 +110,7 @@ func TestAPairIsHeldIfTheMemberHasALaterGeneration(t *testing.T) {
 func TestAWrapperMadeAgainTakesOverOrIsHeld(t *testing.T) {
 	for name, test := range map[string]struct {
 		value  string
-		reason string // "" = it takes over
+		reason string // why the pair is held; "" if the new wrapper takes over the objects
 	}{
 		"takes over equal objects":                {value: "1"},
 		"is held if the member has other objects": {value: "2", reason: v1alpha1.ReasonWrapperReplaced},
@@ -151,7 +151,7 @@ func TestALeavingWrapperDoesNotTouchAnotherWrapperOfItsName(t *testing.T) {
 	}
 }
 
-// The collector may write the status of a Delivery during a pass. The pass must not fail because of that.
+// The collector writes the status of the Delivery between the pass's read and its write. The pass must not fail.
 func TestAStatusWrittenMeanwhileDoesNotFailAPass(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))

@@ -19,43 +19,48 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Pusher holds the desired state of every pair and has one queue for each member. It is multicluster-aware: the fleet
-// engages it with a member's connection, and it drops the connection when that ends.
+// Pusher holds the desired state of every pair and has one queue for each connected member. It implements
+// multicluster.Aware: the fleet calls Engage with each new connection to a member. When the connection ends, the pusher
+// drops the queue.
 type Pusher struct {
 	fleet *member.Fleet
-	// deliveries are the Deliveries of all members.
+	// deliveries has the summaries of the Deliveries of all members.
 	deliveries *deliveries.Store
 	clock      clock.WithTicker
 	host       Host
-	// wake is called for every pair about which the pusher has learned something. It must not block.
+	// wake tells the wrapper's controller that something about one of the wrapper's pairs has changed. It gets the
+	// wrapper's key and must not block.
 	wake    func(Key)
 	desired desiredStates
 	secrets secretResync
-	// kept are the objects that passes kept on members and that no event has reported yet.
+	// kept are the objects that passes kept on members, until an event reports them.
 	kept keptObjects
-	// unrecorded are the objects that passes applied and could not record.
+	// unrecorded are the objects that passes applied without being able to record them in the Delivery.
 	unrecorded plan.Unrecorded
 
 	mu     sync.RWMutex
 	queues map[string]*memberQueue
 }
 
-// Host is the part of the host that passes need.
+// Host has what passes need from the host.
 type Host struct {
-	// SealKey and UID seal Deliveries; without them the manager seals none.
+	// SealKey is the key of the seals, the HMACs by which the host recognises its own Deliveries. If it is nil, Deliveries
+	// get no seal.
 	SealKey []byte
-	UID     types.UID
-	// Labels reads the labels of a namespace of the host, when the manager creates one on a member. It is nil if the
-	// pusher cannot read them.
+	// UID is the host's uid, which is part of each seal. If it is "", Deliveries get no seal.
+	UID types.UID
+	// Labels reads the labels of a namespace on the host. A pass calls it before it creates that namespace on a member. If
+	// Labels is nil, passes create namespaces without the Pod Security labels of the host's namespace.
 	Labels HostLabels
-	// Observes reports whether a ready collector observes a member, and reports unrecorded objects as unfinished. A nil
-	// Observes means that no collector does.
+	// Observes reports whether a member has a ready collector that reports unrecorded objects: those that a pass applied
+	// and did not record in the Delivery. If Observes is nil, no member has such a collector.
 	Observes func(memberName string) bool
 }
 
 var _ multicluster.Aware = &Pusher{}
 
-// New makes a pusher. It calls wake with the key of every wrapper about which it has learned something.
+// New makes a pusher. The pusher calls wake with a wrapper's key when something about one of the wrapper's pairs has
+// changed.
 func New(fleet *member.Fleet, store *deliveries.Store, clk clock.WithTicker, host Host, wake func(Key)) *Pusher {
 	p := &Pusher{
 		fleet:      fleet,
@@ -70,13 +75,14 @@ func New(fleet *member.Fleet, store *deliveries.Store, clk clock.WithTicker, hos
 	return p
 }
 
-// Start implements manager.Runnable. Each queue runs by itself; Start runs the work that concerns all of them.
+// Start implements manager.Runnable. It schedules the checks of all members' Secrets until ctx ends. The queues of the
+// members run without it: Engage starts them.
 func (p *Pusher) Start(ctx context.Context) error {
 	p.secrets.run(ctx)
 	return nil
 }
 
-// Engage implements multicluster.Aware: it opens a queue for as long as ctx lives.
+// Engage implements multicluster.Aware. It runs a queue for the member until ctx ends.
 func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl cluster.Cluster) error {
 	conn, ok := cl.(*member.Conn)
 	if !ok {
@@ -87,6 +93,7 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 	p.mu.Lock()
 	p.queues[conn.Name()] = q
 	p.mu.Unlock()
+	queues.begin(conn.Name(), q)
 	go func() {
 		q.run(log.IntoContext(ctx, log.FromContext(ctx).WithName("push")))
 		p.mu.Lock()
@@ -95,6 +102,7 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 			p.secrets.schedule.Leave(conn.Name())
 		}
 		p.mu.Unlock()
+		queues.end(conn.Name(), q)
 		p.deliveries.Close(q.deliveries)
 		p.wakeAllOf(conn.Name())
 	}()
@@ -113,11 +121,11 @@ func (p *Pusher) SetDesired(memberName string, desired *plan.Desired) {
 		q.histories.forget(key)
 		p.secrets.enlist(key, memberName)
 	}
-	// A new generation alone causes no push: the queue sees that the desired state is the same.
+	// A new generation of the wrapper may need no write. The queue then finds no pass due (judge).
 	q.queue.Add(key)
 }
 
-// RemoveDesired deletes the desired state of a pair. It does nothing on the member.
+// RemoveDesired deletes the desired state of a pair. The objects on the member stay as they are.
 func (p *Pusher) RemoveDesired(key Key, memberName string) {
 	p.desired.remove(key, memberName)
 	p.secrets.enlist(key, memberName)
@@ -126,30 +134,34 @@ func (p *Pusher) RemoveDesired(key Key, memberName string) {
 	}
 }
 
-// Result is the result of the pushes of one wrapper to one member.
+// Result is what the pusher knows about one wrapper on one member.
 type Result struct {
-	// Desired is the present desired state of the pair; nil when there is none, or without a connection.
+	// Desired is the desired state of the pair; nil when the pair has none, or the member has no queue.
 	Desired *Desired
-	// Outcome is the outcome of the last pass for the present desired state; nil when there was none yet.
+	// Outcome is the outcome of the last pass for this desired state; nil before the end of the first such pass.
 	Outcome *plan.Outcome
-	// Contested is the status message about the client that undoes repairs; "" when no client does.
+	// Contested is the status message about objects that another client changes back after every repair; "" when there are
+	// none.
 	Contested string
-	// Unrecorded reports whether an earlier pass applied objects that it could not record. Their entries in the Delivery may then
-	// be wrong.
+	// Unrecorded is true if an earlier pass applied objects that it could not record. The Delivery's entries of these
+	// objects may be wrong.
 	Unrecorded bool
-	// Approval is why the manager does not approve a pending InstallPlan of spec.upgrade; nil when there is no such reason.
-	Approval *memberapi.Trouble
+	// Unapproved is why the manager does not approve a pending InstallPlan of spec.upgrade; nil when there is no such
+	// reason.
+	Unapproved *memberapi.Trouble
 }
 
-// IsHeld reports whether the member holds exactly the desired objects, by its Delivery. It does not look at drift.
+// IsHeld reports whether the member has the desired state: s, the summary of its Delivery, records exactly the desired
+// objects as applied, and the pair has no unrecorded objects. It ignores drift.
 func (r Result) IsHeld(s *deliveries.Summary) bool { return !r.Unrecorded && r.Desired.IsHeldBy(s) }
 
-// HasLeft reports whether the wrapper is to leave the member and the last pass has completed that.
+// HasLeft reports whether the wrapper is to leave the member, and the last pass has completed that.
 func (r Result) HasLeft() bool {
 	return r.Desired != nil && r.Desired.Leaving() && r.Outcome != nil && r.Outcome.Done
 }
 
-// Result returns how the pushes of a pair went. Package deliveries has the member's Deliveries.
+// Result returns what the pusher knows about a pair; an empty Result when the member has no queue. The summary of the
+// Delivery is not part of it, because package deliveries has that.
 func (p *Pusher) Result(key Key, memberName string) Result {
 	desired, q := p.desired.get(key, memberName), p.queue(memberName)
 	if q == nil {
@@ -157,36 +169,37 @@ func (p *Pusher) Result(key Key, memberName string) Result {
 	}
 	last, contested := q.histories.of(key)
 	result := Result{Desired: desired, Contested: contested, Unrecorded: p.unrecorded.Of(plan.Pair{Member: memberName, Key: key}).Any(),
-		Approval: q.approvals.of(key, desired)}
+		Unapproved: q.approvals.of(key, desired)}
 	if desired.Same(last.Desired) {
 		result.Outcome = &last
 	}
 	return result
 }
 
-// DesiredMembers are the members with a desired state for a wrapper, sorted.
+// DesiredMembers returns the members with a desired state of a wrapper, sorted.
 func (p *Pusher) DesiredMembers(key Key) []string { return p.desired.members(key) }
 
-// DesiredState is the desired state of a pair; nil when there is none.
+// DesiredState returns the desired state of a pair; nil when the pair has none.
 func (p *Pusher) DesiredState(key Key, memberName string) *Desired {
 	return p.desired.get(key, memberName)
 }
 
-// Desired reports whether a pair has a desired state, and whether that is to leave the member.
+// Desired reports whether a pair has a desired state (wanted), and whether by that state the wrapper is to leave the
+// member (leaving).
 func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
 	desired := p.desired.get(key, memberName)
 	return desired != nil, desired != nil && desired.Leaving()
 }
 
-// queue returns the queue of a member, nil if there is none.
+// queue returns the queue of a member; nil when the member is not connected.
 func (p *Pusher) queue(memberName string) *memberQueue {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.queues[memberName]
 }
 
-// opened queues all pairs of a member whose Deliveries have just been listed. Pairs that the member already holds
-// cost no request.
+// opened queues all pairs of a member after the first complete list of its Deliveries. For a pair that the Delivery
+// records as delivered, no request follows.
 func (p *Pusher) opened(q *memberQueue) {
 	for _, key := range p.desired.keysOf(q.conn.Name()) {
 		q.queue.Add(key)

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/render"
 )
 
-// rendered returns a rendered object that admission has not checked.
+// rendered returns an object as rendering would make it if admission let every object through.
 func (s *site) rendered(text string) render.Object {
 	s.Helper()
 	obj := s.parse(text)
@@ -35,7 +35,7 @@ func TestAPassRefusesReservedObjectsThatBypassedAdmission(t *testing.T) {
 			w := s.want("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + s.namespace + "}, rules: []}")
 			reserved := s.rendered(text)
 			w.Rendering = fixed{&render.Rendering{Digest: "sha256:both", Objects: append(slices.Clone(objectsOf(t, w)), reserved)}}
-			s.mustFail(w, v1alpha1.ReasonSpecInvalid, reserved.String()+" is not federated: /metadata/")
+			s.mustFail(w, v1alpha1.ReasonSpecInvalid, "Fairlead does not deliver "+reserved.String()+": /metadata/")
 			if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", s.namespace) == nil {
 				t.Error("the other object was delayed")
 			}
@@ -51,7 +51,8 @@ func TestAPassRefusesReservedObjectsThatBypassedAdmission(t *testing.T) {
 	}
 }
 
-// An earlier version may have pushed the host's own role. The manager must not delete the role that gives it access.
+// An earlier version of Fairlead may have delivered the ClusterRole of the host's account. If the manager deleted that
+// ClusterRole, it would lose its access to the member.
 func TestARemovalKeepsReservedObjects(t *testing.T) {
 	s := newClusterSite(t)
 	name := "fairlead-host-" + s.namespace

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// labelName is the first entry of a snapshot.
+	// labelName is the name of the first file in a snapshot's tar archive. This file has the snapshot's label as JSON.
 	labelName = "fairlead-snapshot.json"
-	// maxLabel is the maximum size of that entry, in bytes.
+	// maxLabel bounds the size of that file, in bytes.
 	maxLabel = 64 << 10
 )
 
-// label identifies the sandbox of a snapshot.
+// label tells which sandbox a snapshot belongs to.
 type label struct {
 	Sandbox string    `json:"sandbox"`
-	Created time.Time `json:"created"` // the sandbox
+	Created time.Time `json:"created"` // the time of the sandbox's creation, which tells it from a later sandbox of the same name
 	Taken   time.Time `json:"taken"`
 }
 
-// pack writes the label and the files of a folder into a new file. Only the owner can read the file, because it holds
+// pack writes a snapshot, the label and the files of the folder dir, into a new file. Only the owner may read the file, because it has
 // Secrets. After an error there is no file.
 func pack(file string, is label, dir string) (err error) {
 	defer func() {
@@ -42,7 +42,7 @@ func pack(file string, is label, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leftover(os.Remove(out.Name()))) }()
-	compressed, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // the level is valid
+	compressed, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // no error is possible: the level is valid
 	w := tar.NewWriter(compressed)
 	text, err := json.Marshal(is)
 	if err == nil {
@@ -61,7 +61,7 @@ func pack(file string, is label, dir string) (err error) {
 	return os.Rename(out.Name(), file)
 }
 
-// leftover drops the error of removing a file that is already gone.
+// leftover takes the error of os.Remove. It returns nil if the file did not exist, and any other error unchanged.
 func leftover(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -69,13 +69,13 @@ func leftover(err error) error {
 	return err
 }
 
-// unpack reads a whole snapshot into a new folder. It refuses a file that is no snapshot, and a snapshot of another sandbox.
+// unpack writes the files of a snapshot into a new folder dir. It refuses a file that is no snapshot, and a snapshot of another sandbox.
 func unpack(file string, want label, dir string) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return fmt.Errorf("reading the snapshot: %w", err)
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // the file was only read, so the error does not matter
 	compressed, err := gzip.NewReader(in)
 	if err != nil {
 		return fmt.Errorf("%s is no snapshot of a sandbox: %w", file, err)
@@ -97,13 +97,13 @@ func unpack(file string, want label, dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("unpacking %s: %w", file, err)
 	}
-	root, err := os.OpenRoot(dir) // no entry can be written outside of it
+	root, err := os.OpenRoot(dir) // root refuses an entry whose path leads out of dir
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", file, err)
 	}
 	err = unpackInto(root, r)
 	if err == nil {
-		_, err = io.Copy(io.Discard, compressed) // its checksum is at the very end
+		_, err = io.Copy(io.Discard, compressed) // read to the end of the stream, where gzip checks its checksum
 	}
 	if err == nil {
 		_, err = root.Stat("member")
@@ -121,7 +121,7 @@ func readLabel(r *tar.Reader) (label, error) {
 		return is, err
 	}
 	if header.Name != labelName {
-		return is, fmt.Errorf("it begins with %q", header.Name)
+		return is, fmt.Errorf("its first entry is %q, not %q", header.Name, labelName)
 	}
 	text, err := io.ReadAll(io.LimitReader(r, maxLabel))
 	if err != nil {
@@ -163,6 +163,6 @@ func unpackFile(root *os.Root, name string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, r) //nolint:gosec // the file is the user's own
+	_, err = io.Copy(out, r) //nolint:gosec // a user can fill only the user's own disk with an archive bomb
 	return errors.Join(err, out.Sync(), out.Close())
 }

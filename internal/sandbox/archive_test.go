@@ -18,7 +18,7 @@ import (
 
 var of = label{Sandbox: "mine", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Taken: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
 
-// packed makes a snapshot of a folder that has one file instead of etcd's.
+// packed makes a snapshot of a folder with one file, which stands for etcd's folder.
 func packed(t *testing.T) string {
 	t.Helper()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "host.tar.gz")
@@ -41,19 +41,19 @@ func TestASnapshotRestoresItsContent(t *testing.T) {
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "member", "wal", "0.wal"))
 	if err != nil || !bytes.Equal(got, bytes.Repeat([]byte("all that was"), 1000)) {
-		t.Errorf("%d bytes, %v", len(got), err)
+		t.Errorf("the restored file has %d bytes, or other content than before: %v", len(got), err)
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("others may read the Secrets in it: %v, %v", info.Mode(), err)
+		t.Errorf("the snapshot has mode %v, want 0600, because it holds Secrets (%v)", info.Mode(), err)
 	}
 	left, err := filepath.Glob(file + "*")
 	if diff := cmp.Diff([]string{file}, left); diff != "" || err != nil {
-		t.Errorf("files (-want +got):\n%s", diff)
+		t.Errorf("files beside the snapshot (-want +got):\n%s", diff)
 	}
 }
 
-// archive makes a snapshot with these entries.
+// archive returns a snapshot of sandbox "mine" whose tar archive has these headers.
 func archive(t *testing.T, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -88,7 +88,7 @@ func TestOnlyASnapshotOfThisSandboxIsAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := bytes.Clone(content)
-	broken[len(broken)-6] ^= 1 // this byte is part of the checksum
+	broken[len(broken)-6] ^= 1 // this byte belongs to the checksum
 	elder := of
 	elder.Created = of.Created.Add(-time.Hour)
 	for name, test := range map[string]struct {
@@ -96,15 +96,15 @@ func TestOnlyASnapshotOfThisSandboxIsAccepted(t *testing.T) {
 		want    label
 		says    string
 	}{
-		"another sandbox's":               {content, label{Sandbox: "yours", Created: of.Created}, "--name mine"},
-		"an earlier one's of that name":   {content, label{Sandbox: "mine", Created: elder.Created}, "has other keys"},
-		"garbage":                         {[]byte("kind: Pod"), of, "is no snapshot"},
-		"an empty file":                   {nil, of, "is no snapshot"},
-		"half of one":                     {content[:len(content)/2], of, "EOF"},
-		"one with a bit turned over":      {broken, of, "is damaged"},
-		"one without etcd's folder":       {archive(t), of, "is damaged"},
-		"one that leads out of its place": {archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "../out"}), of, "is damaged"},
-		"one with a link in it":           {archive(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "member", Linkname: "/etc"}), of, "neither a file nor a folder"},
+		"a snapshot of another sandbox":        {content, label{Sandbox: "yours", Created: of.Created}, "--name mine"},
+		"of an earlier sandbox with this name": {content, label{Sandbox: "mine", Created: elder.Created}, "has other keys"},
+		"a file that is no archive":            {[]byte("kind: Pod"), of, "is no snapshot"},
+		"an empty file":                        {nil, of, "is no snapshot"},
+		"the first half of a snapshot":         {content[:len(content)/2], of, "EOF"},
+		"a snapshot with one bit changed":      {broken, of, "is damaged"},
+		"a snapshot without etcd's folder":     {archive(t), of, "is damaged"},
+		"an entry outside the target folder":   {archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "../out"}), of, "is damaged"},
+		"a snapshot with a symbolic link":      {archive(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "member", Linkname: "/etc"}), of, "neither a file nor a folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "file")
@@ -114,10 +114,10 @@ func TestOnlyASnapshotOfThisSandboxIsAccepted(t *testing.T) {
 			parent := t.TempDir()
 			err := unpack(file, test.want, filepath.Join(parent, "etcd"))
 			if err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v, want %q", err, test.says)
+				t.Errorf("unpacking returned %v, want an error with %q", err, test.says)
 			}
 			if _, err := os.Stat(filepath.Join(parent, "out")); err == nil {
-				t.Error("it wrote out of its place")
+				t.Error("unpacking wrote a file outside the target folder")
 			}
 		})
 	}

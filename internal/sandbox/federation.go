@@ -26,17 +26,19 @@ import (
 )
 
 const (
-	// ManagerProcess is the name of the host's manager among the processes of the host.
+	// ManagerProcess is the name of the manager's process, which belongs to the host.
 	ManagerProcess = "fairlead-manager"
-	// CollectorProcess is the name of a member's collector among the processes of the member.
+	// ManagerMetricsPort is the key of the port (see Port) at which the manager serves its metrics.
+	ManagerMetricsPort = "manager-metrics"
+	// CollectorProcess is the name of a collector's process, which belongs to its member.
 	CollectorProcess = "fairlead-collector"
 )
 
-// joinWithin is the time limit for a member to become Ready after its join.
+// joinWithin bounds the time from a member's join until the member is Ready.
 const joinWithin = time.Minute
 
-// federate installs Fairlead on the host and joins the members, like `hostctl join` does for other clusters. It gives all grants and
-// opens all namespaces, because the clusters hold nothing worth protecting.
+// federate installs Fairlead on the host and joins the members, as `hostctl join` does. It gives the grant any and opens all namespaces, because nothing on
+// these clusters is worth protecting.
 func (s *Sandbox) federate(ctx context.Context, o Options, p *progress.Printer) error {
 	step := p.Step("host: installing Fairlead")
 	err := s.installHost(ctx, o)
@@ -63,8 +65,8 @@ func (s *Sandbox) federate(ctx context.Context, o Options, p *progress.Printer) 
 	return errors.Join(errs...)
 }
 
-// join joins a member, starts its collector, and waits until the member is Ready. The collector starts after the join has made its
-// account; before that the API server would refuse it.
+// join joins a member, starts its collector, and waits until the member is Ready. It starts the collector after the join: before that, the collector's
+// account does not exist.
 func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place) error {
 	host, err := s.RESTConfig(HostName)
 	if err != nil {
@@ -93,7 +95,7 @@ func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place)
 	return err
 }
 
-// runCollector makes the supervisor run a member's collector with the account that the join made.
+// runCollector makes the supervisor run a member's collector as the account that the join created.
 func (s *Sandbox) runCollector(ctx context.Context, o Options, name string) error {
 	c, err := s.Cluster(name)
 	if err != nil {
@@ -114,7 +116,7 @@ func (s *Sandbox) runCollector(ctx context.Context, o Options, name string) erro
 	return nil
 }
 
-// installHost installs Fairlead's kinds, roles and webhooks on the host, and runs the manager.
+// installHost installs Fairlead's CRDs, roles and webhooks on the host, and runs the manager.
 func (s *Sandbox) installHost(ctx context.Context, o Options) error {
 	rest, err := s.RESTConfig(HostName)
 	if err != nil {
@@ -142,8 +144,7 @@ func (s *Sandbox) installHost(ctx context.Context, o Options) error {
 	return s.registerWebhooks(ctx, host, port)
 }
 
-// runManager makes the supervisor run the manager with its own account, waits until it serves, and returns the port of
-// its webhooks.
+// runManager makes the supervisor run the manager as its own account, and waits until the manager serves. It returns the port of the webhooks.
 func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err error) {
 	c, err := s.Cluster(HostName)
 	if err != nil {
@@ -165,11 +166,15 @@ func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err 
 	if err != nil {
 		return 0, err
 	}
+	metrics, err := s.Port(ctx, HostName, ManagerMetricsPort)
+	if err != nil {
+		return 0, err
+	}
 	healthAddress := "127.0.0.1:" + strconv.Itoa(health)
 	err = s.AddProcess(ctx, supervisor.Process{
 		Cluster: HostName, Name: ManagerProcess, Path: program, Stamp: stamp,
 		Args: slices.Concat([]string{
-			"--kubeconfig=" + c.ManagerKubeconfig(), "--metrics-address=0", "--health-address=" + healthAddress,
+			"--kubeconfig=" + c.ManagerKubeconfig(), "--metrics-address=127.0.0.1:" + strconv.Itoa(metrics), "--health-address=" + healthAddress,
 			"--webhook-port=" + strconv.Itoa(webhooks), "--webhook-cert-dir=" + certDir,
 			"--lock-file=" + filepath.Join(c.Dir, "manager.lock"),
 		}, o.ManagerArgs),
@@ -182,7 +187,7 @@ func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err 
 	return webhooks, s.WaitReady(ctx, HostName, ManagerProcess)
 }
 
-// registerWebhooks points the host's webhooks at the manager's port.
+// registerWebhooks makes the host's API server call the webhooks at the manager's port.
 func (s *Sandbox) registerWebhooks(ctx context.Context, host client.Client, port int) error {
 	c, err := s.Cluster(HostName)
 	if err != nil {
@@ -208,7 +213,7 @@ func (s *Sandbox) registerWebhooks(ctx context.Context, host client.Client, port
 	return nil
 }
 
-// put applies an object. It retries while the API server does not yet serve a new CRD.
+// put applies an object. It repeats the request until the API server serves the kind, which takes a moment for a new CRD.
 func put(ctx context.Context, host client.Client, obj *unstructured.Unstructured) error {
 	for {
 		err := host.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()),
@@ -227,7 +232,8 @@ func put(ctx context.Context, host client.Client, obj *unstructured.Unstructured
 	}
 }
 
-// program returns the path of one of Fairlead's programs, and its stamp. It is in Options.Programs, or else beside this program.
+// program returns the path and the stamp of one of Fairlead's programs. The program has to be in the folder Options.Programs, or by default in the folder of
+// the running program.
 func (o Options) program(name string) (path, stamp string, err error) {
 	dir := o.Programs
 	if dir == "" {
@@ -244,7 +250,7 @@ func (o Options) program(name string) (path, stamp string, err error) {
 	return path, stamp, nil
 }
 
-// copyPair copies a certificate and its key to the file names that webhook servers read.
+// copyPair copies a certificate and its key into dir, under the file names that a webhook server reads.
 func copyPair(dir, cert, key string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

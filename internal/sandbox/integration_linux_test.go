@@ -34,14 +34,14 @@ import (
 
 const namespace = "default"
 
-// TestSandboxOnRealControlPlanes takes one sandbox through its life. Each part needs the parts before it, so that the
-// control planes start once. The first run on a machine builds them; -short skips the whole test.
+// TestSandboxOnRealControlPlanes starts a sandbox, uses it, and takes it down. The control planes start only once, so each subtest relies on those before
+// it. The first run on a machine builds the programs. -short skips the test.
 func TestSandboxOnRealControlPlanes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts control planes")
 	}
-	o := Options{Name: ownName(t), Members: 1, Bare: true, Audit: true} // what is on the clusters is test/e2e's
-	if _, err := Down(t.Context(), o.Name); err != nil {                // what an interrupted run left
+	o := Options{Name: ownName(t), Members: 1, Bare: true, Audit: true} // Bare: test/e2e tests Fairlead itself
+	if _, err := Down(t.Context(), o.Name); err != nil {                // an interrupted run may have left a sandbox with this name
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -55,15 +55,15 @@ func TestSandboxOnRealControlPlanes(t *testing.T) {
 		test     func(*testing.T)
 	}{
 		{"both clusters answer and have ready nodes in three zones", w.clustersAnswer},
-		{"etcd answers nobody without its certificate", w.etcdIsClosed},
-		{"a claim without a class gets a volume, which goes with it", w.claimIsBound},
-		{"a claim of a class that nobody serves waits", w.unknownClassWaits},
+		{"etcd refuses clients without its own certificate", w.etcdIsClosed},
+		{"a claim without a class gets a volume, which is deleted with the claim", w.claimIsBound},
+		{"a claim of a class without a working provisioner waits", w.unknownClassWaits},
 		{"a deployment becomes available and its pods have logs", w.podsRun},
 		{"a pod that was marked unready is ready again", w.podRecovers},
 		{"a stopped cluster refuses and keeps its state", w.outageKeepsState},
-		{"bringing it up again leaves what is well alone", w.upIsIdempotent},
-		{"a killed supervisor is replaced and knows every process", w.supervisorIsReplaced},
-		{"taking it down leaves no process and no folder", w.downLeavesNothing},
+		{"a second up leaves ready processes alone", w.upIsIdempotent},
+		{"a killed supervisor is replaced, and the new one starts every process", w.supervisorIsReplaced},
+		{"down leaves no process and no folder of the sandbox", w.downLeavesNothing},
 	}
 	for _, step := range steps {
 		if !t.Run(step.sentence, step.test) {
@@ -77,7 +77,7 @@ type walk struct {
 	options Options
 }
 
-// ownName is the same for every run in this checkout, and differs between checkouts.
+// ownName returns a name for the sandbox: the same one at each run in this checkout, and another one in each other checkout.
 func ownName(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -138,8 +138,7 @@ func claim(name string, class *string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// etcdIsClosed sends requests to etcd as other users of this machine might. etcd holds all Secrets and checks no
-// permissions.
+// etcdIsClosed connects to etcd as other accounts on this machine could. etcd must refuse them: it has all Secrets and checks no permissions.
 func (w *walk) etcdIsClosed(t *testing.T) {
 	c, err := w.Cluster(HostName)
 	if err != nil {
@@ -159,12 +158,12 @@ func (w *walk) etcdIsClosed(t *testing.T) {
 			certs []tls.Certificate
 			takes bool
 		}{
-			"in clear text":                      {"http://" + at, nil, false},
-			"without a certificate":              {"https://" + at, nil, false},
-			"with the administrator's":           {"https://" + at, pair("admin"), false},
-			"with the manager's":                 {"https://" + at, pair("fairlead-manager-account"), false},
-			"with that of another cluster's own": {"https://" + at, w.otherEtcd(t), false},
-			"with its own":                       {"https://" + at, pair("etcd"), true},
+			"in clear text":                    {"http://" + at, nil, false},
+			"without a certificate":            {"https://" + at, nil, false},
+			"with the administrator's":         {"https://" + at, pair("admin"), false},
+			"with the manager's":               {"https://" + at, pair("fairlead-manager-account"), false},
+			"with another cluster's etcd pair": {"https://" + at, w.otherEtcd(t), false},
+			"with its own":                     {"https://" + at, pair("etcd"), true},
 		} {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 				TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: tc.certs}}}
@@ -173,7 +172,7 @@ func (w *walk) etcdIsClosed(t *testing.T) {
 				err = resp.Body.Close()
 			}
 			if takes := err == nil && resp.StatusCode == http.StatusOK; takes != tc.takes {
-				t.Errorf("%s %s: taken is %v (%v)", port, name, takes, err)
+				t.Errorf("port %s of etcd, a client %s: accepted is %v, want the opposite (%v)", port, name, takes, err)
 			}
 		}
 	}
@@ -226,15 +225,15 @@ func (w *walk) unknownClassWaits(t *testing.T) {
 	if _, err := client.PersistentVolumeClaims(namespace).Create(t.Context(), claim("waits", &unknown), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The event proves that Kubernetes has processed the claim.
-	eventually(t, "the event about the class", func() bool {
+	// The event shows that the controller has read the claim. Before that, the claim would be Pending anyhow.
+	eventually(t, "an event that the class has no provisioner", func() bool {
 		about := metav1.ListOptions{FieldSelector: "involvedObject.name=waits,reason=ProvisioningFailed"}
 		events, err := client.Events(namespace).List(t.Context(), about)
 		return err == nil && len(events.Items) > 0
 	})
 	got, err := client.PersistentVolumeClaims(namespace).Get(t.Context(), "waits", metav1.GetOptions{})
 	if err != nil || got.Status.Phase != corev1.ClaimPending {
-		t.Errorf("the claim is %s (%v)", got.Status.Phase, err)
+		t.Errorf("the claim of an unknown class is %s, want Pending (%v)", got.Status.Phase, err)
 	}
 }
 
@@ -271,11 +270,11 @@ func (w *walk) podsRun(t *testing.T) {
 	}
 	log, err := io.ReadAll(stream)
 	if err := errors.Join(err, stream.Close()); err != nil || !strings.Contains(string(log), "simulated") {
-		t.Errorf("log %q (%v)", log, err)
+		t.Errorf("the log of the simulated pod is %q (%v)", log, err)
 	}
 }
 
-// podRecovers marks a pod as Kubernetes does when its node is not ready for a moment.
+// podRecovers sets a pod to not Ready, as Kubernetes does when a node is not ready for a moment. KWOK must make the pod Ready again.
 func (w *walk) podRecovers(t *testing.T) {
 	client := w.client(t, "member-1")
 	pods, err := client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
@@ -287,7 +286,7 @@ func (w *walk) podRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pod to be ready, by a fresh word and with all else as it was", func() bool {
+	eventually(t, "the pod to be ready, by a new condition and with all other fields as before", func() bool {
 		pod, err := client.CoreV1().Pods(namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || len(pod.Status.Conditions) != 4 || pod.Status.PodIP == "" {
 			return false
@@ -310,7 +309,7 @@ func (w *walk) outageKeepsState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.Get(t.Context(), "kept", metav1.GetOptions{}); err == nil || apierrors.IsNotFound(err) {
-		t.Errorf("a stopped API server says %v", err)
+		t.Errorf("a request to a stopped API server returned %v, want a connection error", err)
 	}
 	if got := w.Summary(t.Context()).Status; got != "member-1 Stopped" {
 		t.Errorf("status %q", got)
@@ -365,7 +364,7 @@ func (w *walk) supervisorIsReplaced(t *testing.T) {
 	if err := syscall.Kill(parent, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its children to die with it", func() bool { return len(running(before)) == 0 })
+	eventually(t, "the children of the killed supervisor to end", func() bool { return len(running(before)) == 0 })
 	if got := w.Summary(t.Context()).Status; got != StatusDown {
 		t.Errorf("status %q", got)
 	}
@@ -373,7 +372,7 @@ func (w *walk) supervisorIsReplaced(t *testing.T) {
 	after := w.pids(t)
 	for name := range before {
 		if after[name] == 0 {
-			t.Errorf("%s does not run", name)
+			t.Errorf("process %s does not run after the supervisor was replaced", name)
 		}
 	}
 	if _, err := w.client(t, "member-1").CoreV1().ConfigMaps(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
@@ -387,10 +386,10 @@ func (w *walk) downLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := running(pids); len(left) > 0 {
-		t.Errorf("still running: %v", left)
+		t.Errorf("processes that still run after down: %v", left)
 	}
 	if _, err := os.Stat(w.Dir()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("its folder: %v", err)
+		t.Errorf("the sandbox's folder still exists, or cannot be read: %v", err)
 	}
 }
 
@@ -418,7 +417,7 @@ func parentOf(t *testing.T, pid int) int {
 	return parent
 }
 
-// eventually waits for a condition on a real API server. what names the condition in the failure.
+// eventually waits for up to a minute until condition is true. what names the condition in the error.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -427,7 +426,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	for !condition() {
 		select {
 		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("waited one minute for: %s", what)
 		case <-tick.C:
 		}
 	}

@@ -34,11 +34,11 @@ func TestAChangedOperatorIsStartedAgain(t *testing.T) {
 		stamp  string
 		same   bool
 	}{
-		"the same instance stays":              {func(*demooperator.Instance) {}, "built", true},
-		"another version is another":           {func(i *demooperator.Instance) { i.Version = "v1.1.0" }, "built", false},
-		"a Deployment made anew is another":    {func(i *demooperator.Instance) { i.UID = "d-2" }, "built", false},
-		"another namespace to serve is":        {func(i *demooperator.Instance) { i.WatchNamespace = "" }, "built", false},
-		"and a program that was built anew is": {func(*demooperator.Instance) {}, "anew", false},
+		"the same instance needs no restart":         {func(*demooperator.Instance) {}, "built", true},
+		"another version needs a restart":            {func(i *demooperator.Instance) { i.Version = "v1.1.0" }, "built", false},
+		"a Deployment made again needs a restart":    {func(i *demooperator.Instance) { i.UID = "d-2" }, "built", false},
+		"another watched namespace needs a restart":  {func(i *demooperator.Instance) { i.WatchNamespace = "" }, "built", false},
+		"a program that was rebuilt needs a restart": {func(*demooperator.Instance) {}, "anew", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

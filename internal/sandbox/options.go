@@ -10,33 +10,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxMembers bounds the number of members, because a typing error would be expensive: each takes about half a gigabyte
-// of memory.
+// maxMembers bounds the members. Each needs about half a gigabyte, so a typing error could use up the machine's memory.
 const maxMembers = 64
 
-// Options describes the sandbox that Up brings up.
+// Options describe a sandbox.
 type Options struct {
 	Name    string // a DNS label
-	Members int    // a number below that of the existing members removes none
-	OLM     bool   // OLM and a catalog on every member
-	Bare    bool   // plain clusters without Fairlead
-	Audit   bool   // API servers log all requests (Spec.AuditLog)
-	Fsync   bool   // etcd syncs to disk, as in production; benchmarks need it
+	Members int    // a number below the present one removes no member
+	OLM     bool   // install OLM and a catalog on every member
+	Bare    bool   // do not install Fairlead
+	Audit   bool   // API servers log all requests (see Spec.AuditLog)
+	Fsync   bool   // etcd syncs to disk, as in production; benchmarks need that
 
-	APIServerArgs []string // more flags for every API server; they override the sandbox's own
+	APIServerArgs []string // further flags for every API server; they override the sandbox's own
 
-	ManagerArgs []string // more flags for Fairlead's manager; they override the sandbox's own
-	ManagerEnv  []string // more environment variables for it, as in NAME=value
+	ManagerArgs []string // further flags for the manager; they override the sandbox's own
+	ManagerEnv  []string // further environment variables for the manager, as NAME=value
 
-	// Programs is the folder with Fairlead's manager and collector; empty = the folder of this program.
+	// Programs is the folder with Fairlead's manager and collector; "" means the folder of the running program.
 	Programs string
 
-	// Supervisor is the command that must call Supervise for this name; empty = this program with
-	// `sandbox supervise --name NAME`, which hostctl and SuperviseIfAsked understand.
+	// Supervisor is the command that Up starts as the supervisor; it has to call Supervise with this name. The default is the running
+	// program with `sandbox supervise --name NAME`, which both hostctl and SuperviseIfAsked understand.
 	Supervisor []string
 }
 
-// Check returns an error for options that no sandbox can have. The message is for the user.
+// Check returns an error, for the user, if no sandbox can have these options.
 func (o Options) Check() error {
 	if msgs := validation.IsDNS1123Label(o.Name); len(msgs) > 0 {
 		return fmt.Errorf("sandbox name %q: %s", o.Name, msgs[0])
@@ -47,7 +46,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// with merges the options of an existing sandbox with those of a new Up. The result never has less than the sandbox has.
+// with returns the options for a further Up of a sandbox that has the options o. The result has at least as many members as the sandbox has. It has OLM, audit
+// logs or fsync if o or next has it.
 func (o Options) with(next Options) Options {
 	o.Name = next.Name
 	o.Members = max(o.Members, next.Members)
@@ -65,7 +65,7 @@ func supervisorCommand(name string, given []string) ([]string, error) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program to supervise the sandbox: %w", err)
+		return nil, fmt.Errorf("finding the path of hostctl itself, which runs again as the supervisor of the sandbox: %w", err)
 	}
 	return []string{self, "sandbox", "supervise", "--name", name}, nil
 }

@@ -23,11 +23,11 @@ func TestMembersThatRefuseForOneReasonAreNamedTogether(t *testing.T) {
 		errs []error
 		want []string
 	}{
-		"all went well":        {[]error{nil, nil, nil}, nil},
-		"all refuse the same":  {[]error{early("v1.0.0"), early("v1.0.0"), early("v1.0.0")}, []string{on + "a, b, c: "}},
-		"one has less":         {[]error{early("v1.0.0"), early(), early("v1.0.0")}, []string{on + "a, c: ", on + "b: "}},
-		"one does not answer":  {[]error{nil, errors.New("b is stopped"), early("v1.0.0")}, []string{"b is stopped", on + "c: "}},
-		"none of them answers": {[]error{errors.New("1"), errors.New("2"), errors.New("3")}, []string{"1", "2", "3"}},
+		"every member publishes":         {[]error{nil, nil, nil}, nil},
+		"all refuse for one reason":      {[]error{early("v1.0.0"), early("v1.0.0"), early("v1.0.0")}, []string{on + "a, b, c: "}},
+		"one catalog has fewer versions": {[]error{early("v1.0.0"), early(), early("v1.0.0")}, []string{on + "a, c: ", on + "b: "}},
+		"one member does not answer":     {[]error{nil, errors.New("b is stopped"), early("v1.0.0")}, []string{"b is stopped", on + "c: "}},
+		"no member answers":              {[]error{errors.New("1"), errors.New("2"), errors.New("3")}, []string{"1", "2", "3"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,9 +50,9 @@ func TestPublishingSaysWhatIsMissing(t *testing.T) {
 		options Options
 		says    string
 	}{
-		"a sandbox without OLM":      {Options{Name: "plain", Members: 1}, "hostctl sandbox up --name plain --olm"},
-		"a sandbox without members":  {Options{Name: "alone", OLM: true}, "hostctl sandbox up --name alone --olm"},
-		"one that nobody supervises": {Options{Name: "dead", Members: 2, OLM: true}, "member-2: the sandbox is down; `hostctl sandbox up"},
+		"a sandbox without OLM":          {Options{Name: "plain", Members: 1}, "hostctl sandbox up --name plain --olm"},
+		"a sandbox without members":      {Options{Name: "alone", OLM: true}, "hostctl sandbox up --name alone --olm"},
+		"a sandbox without a supervisor": {Options{Name: "dead", Members: 2, OLM: true}, "member-2: the sandbox is down; `hostctl sandbox up"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

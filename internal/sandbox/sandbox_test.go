@@ -22,13 +22,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// TestMain lets the test binary supervise the sandboxes of its tests.
+// TestMain lets the test binary be the supervisor of the tests' sandboxes.
 func TestMain(m *testing.M) {
 	SuperviseIfAsked()
 	os.Exit(m.Run())
 }
 
-// planned makes a sandbox that has its files, but no running process.
+// planned returns a sandbox with all its files, none of whose processes runs.
 func planned(t *testing.T, o Options) *Sandbox {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -68,7 +68,7 @@ func TestUpAgainAddsAndNeverRemoves(t *testing.T) {
 	for _, c := range s.specs() {
 		for key, port := range c.Ports {
 			if other, ok := seen[port]; ok {
-				t.Errorf("port %d is both %s's and %s/%s's", port, other, c.Name, key)
+				t.Errorf("port %d belongs to both %s and %s/%s", port, other, c.Name, key)
 			}
 			seen[port] = c.Name + "/" + key
 		}
@@ -98,16 +98,16 @@ func TestPortOfAKeyStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open("ports") // as a later command does
+	again, err := Open("ports") // a later command opens the sandbox in the same way
 	if err != nil {
 		t.Fatal(err)
 	}
 	second, err := again.Port(t.Context(), "member-1", "manager")
 	if err != nil || first != second {
-		t.Errorf("port %d, then %d (%v)", first, second, err)
+		t.Errorf("the first call returned port %d, the second %d (%v)", first, second, err)
 	}
 	if _, err := s.Port(t.Context(), "member-9", "manager"); err == nil {
-		t.Error("a port for a cluster that is not there")
+		t.Error("a cluster that does not exist got a port")
 	}
 }
 
@@ -174,31 +174,31 @@ func TestUnknownSandboxNamesThoseThatExist(t *testing.T) {
 	if !errors.As(err, &missing) {
 		t.Fatalf("error %v", err)
 	}
-	want := "no sandbox \"elsewhere\": there is there; `hostctl sandbox up --name elsewhere` makes it"
+	want := "no sandbox \"elsewhere\": existing sandboxes: there; `hostctl sandbox up --name elsewhere` makes it"
 	if diff := cmp.Diff(want, missing.Error()); diff != "" {
 		t.Error(diff)
 	}
 	if existed, err := Down(t.Context(), "elsewhere"); existed || err != nil {
-		t.Errorf("taking down what is not there: %t, %v", existed, err)
+		t.Errorf("taking down a sandbox that does not exist returned %t, %v", existed, err)
 	}
 }
 
 func TestBrokenSandboxIsListedAndCanBeTakenDown(t *testing.T) {
 	s := planned(t, Options{Name: "torn"})
-	for _, name := range []string{stateName, "processes.json"} { // a power cut leaves them so
+	for _, name := range []string{stateName, "processes.json"} { // after a power cut these files can be empty or incomplete
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(`{"clu`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	list, err := List(t.Context())
 	if err != nil || len(list) != 1 || list[0].Status != StatusBroken {
-		t.Errorf("listed as %+v (%v)", list, err)
+		t.Errorf("the sandbox is listed as %+v, want one with status Broken (%v)", list, err)
 	}
 	if existed, err := Down(t.Context(), "torn"); !existed || err != nil {
-		t.Errorf("taking it down: %t, %v", existed, err)
+		t.Errorf("taking the broken sandbox down returned %t, %v", existed, err)
 	}
 	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("its folder: %v", err)
+		t.Errorf("the sandbox's folder still exists, or cannot be read: %v", err)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"no name":                       {Options{Members: 3}, false},
 		"a name that leads elsewhere":   {Options{Name: "../x"}, false},
 		"fewer members than none":       {Options{Name: "x", Members: -1}, false},
-		"more than any machine carries": {Options{Name: "x", Members: 1000}, false},
+		"more members than the maximum": {Options{Name: "x", Members: 1000}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// remembers reports whether the host has a ConfigMap of that name.
+// remembers reports whether the host has a ConfigMap with this name.
 func remembers(t *testing.T, host *kubernetes.Clientset, name string) bool {
 	t.Helper()
 	_, err := host.CoreV1().ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -56,25 +56,25 @@ func TestTheHostForgetsWhatCameAfterTheSnapshot(t *testing.T) {
 	note("after")
 
 	if err := s.Snapshot(t.Context(), file); err == nil || !strings.Contains(err.Error(), "give the name of a new file") {
-		t.Errorf("a snapshot was written over: %v", err)
+		t.Errorf("the second snapshot replaced the first, or the error is another: %v", err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	if err := os.WriteFile(garbage, []byte("no snapshot"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Restore(t.Context(), garbage); err == nil || !remembers(t, host, "after") {
-		t.Errorf("garbage was restored: %v", err)
+		t.Errorf("a file that is no snapshot was restored: %v", err)
 	}
 
 	if err := s.Restore(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	if !remembers(t, host, "before") || remembers(t, host, "after") {
-		t.Errorf("before: %v, after: %v", remembers(t, host, "before"), remembers(t, host, "after"))
+		t.Errorf("after the restore the host has ConfigMap before: %v, want true; ConfigMap after: %v, want false", remembers(t, host, "before"), remembers(t, host, "after"))
 	}
 	note("since")
 
-	// A restore that ended between its two renames, because the machine went down.
+	// If the machine stops between the two renames of a restore, this is the state that the restore leaves.
 	if err := s.Stop(t.Context(), HostName); err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +89,10 @@ func TestTheHostForgetsWhatCameAfterTheSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !remembers(t, host, "since") {
-		t.Error("a restore that died half way has lost what the host remembered")
+		t.Error("the host lost its data after a restore that was interrupted between its two renames")
 	}
 	left, err := filepath.Glob(spec.Data() + "*")
 	if err != nil || len(left) != 1 {
-		t.Errorf("left lying: %v, %v", left, err)
+		t.Errorf("the restore left other folders beside etcd's data: %v, %v", left, err)
 	}
 }

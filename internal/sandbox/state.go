@@ -19,16 +19,16 @@ import (
 
 const stateName = "sandbox.json"
 
-// state is the part of a sandbox that lasts between commands. The supervisor keeps its own record of the processes.
+// state is what a sandbox stores between commands. The processes are not in it: the supervisor stores them itself.
 type state struct {
 	Created  time.Time      `json:"created"`
-	Version  string         `json:"version,omitempty"` // of the API servers, once one answered
+	Version  string         `json:"version,omitempty"` // the version of the API servers; "" until one has answered
 	Options  savedOptions   `json:"options"`
-	Binaries string         `json:"binaries"` // the cache folder in use, which must not be pruned
+	Binaries string         `json:"binaries"` // the cache folder with the programs, which must not be pruned
 	Clusters []cluster.Spec `json:"clusters"`
 }
 
-// savedOptions are the Options that later commands need too.
+// savedOptions are the fields of Options that later commands need.
 type savedOptions struct {
 	Members       int      `json:"members"`
 	OLM           bool     `json:"olm,omitempty"`
@@ -46,9 +46,9 @@ func (o Options) saved() savedOptions {
 	return savedOptions{Members: o.Members, OLM: o.OLM, Bare: o.Bare, Audit: o.Audit, Fsync: o.Fsync, APIServerArgs: o.APIServerArgs}
 }
 
-// CacheDir is the folder for control planes and sandboxes: fairlead in $XDG_CACHE_HOME, or else in ~/.cache.
+// CacheDir returns the folder for builds and sandboxes: $XDG_CACHE_HOME/fairlead, by default ~/.cache/fairlead.
 func CacheDir() (string, error) {
-	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) { // its specification says to ignore a relative path
+	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) { // the XDG specification requires that a relative path is ignored
 		return filepath.Join(dir, "fairlead"), nil
 	}
 	home, err := os.UserHomeDir()
@@ -58,21 +58,21 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, ".cache", "fairlead"), nil
 }
 
-// NotFoundError is the error for a name that no sandbox has. It lists the existing names.
+// NotFoundError is the error for a name that no sandbox has.
 type NotFoundError struct {
 	Name     string
 	Existing []string
 }
 
 func (e *NotFoundError) Error() string {
-	hint := "there is no sandbox at all"
+	hint := "no sandbox exists"
 	if len(e.Existing) > 0 {
-		hint = "there is " + strings.Join(e.Existing, ", ")
+		hint = "existing sandboxes: " + strings.Join(e.Existing, ", ")
 	}
 	return fmt.Sprintf("no sandbox %q: %s; `hostctl sandbox up --name %s` makes it", e.Name, hint, e.Name)
 }
 
-// Names lists the sandboxes, sorted.
+// Names returns the names of all sandboxes, sorted.
 func Names() ([]string, error) {
 	cache, err := CacheDir()
 	if err != nil {
@@ -123,7 +123,7 @@ func (st state) write(dir string) error {
 	return nil
 }
 
-// update changes the state, for one command at a time, because two commands may choose ports for the same sandbox.
+// update reads the state, calls change and writes the state. No other command can do that meanwhile: two commands could choose the same ports.
 func (s *Sandbox) update(ctx context.Context, change func(*state) error) error {
 	lock, err := filelock.Acquire(ctx, filepath.Join(s.cache, "locks", "state"), nil)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Sandbox) update(ctx context.Context, change func(*state) error) error {
 	if err := st.write(s.dir); err != nil {
 		return errors.Join(err, lock.Release())
 	}
-	st, err = readState(s.dir) // with the fields that follow from the folder
+	st, err = readState(s.dir) // readState sets the fields that depend on the folder
 	s.mu.Lock()
 	s.state = st
 	s.mu.Unlock()

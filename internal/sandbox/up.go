@@ -17,11 +17,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// upWithin is the time limit for the start of one cluster. It leaves room for a busy machine.
+// upWithin bounds the start of one cluster. A busy machine needs several minutes for it.
 const upWithin = 5 * time.Minute
 
-// Up brings the sandbox to the state that o describes, and returns once every cluster works. It leaves running clusters alone, starts
-// those that are down, and adds what is missing. It removes nothing.
+// Up brings the sandbox to the state that o describes, and returns when every cluster works. It leaves running clusters alone, starts the others, and adds what is
+// missing. It removes nothing.
 func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	return s, nil
 }
 
-// programs returns the names of the programs that the clusters run. Where those of OLM are not built yet, it first brings the clusters up
-// without OLM: the user can try them while the programs are built.
+// programs returns the names of the programs that the clusters need. If OLM's programs are not built yet, it first starts the clusters without OLM: the user can try them
+// while Up builds OLM's programs.
 func (s *Sandbox) programs(ctx context.Context, o Options, p *progress.Printer) ([]string, error) {
 	earlier, err := readState(s.dir)
 	switch {
@@ -69,7 +69,7 @@ func (s *Sandbox) programs(ctx context.Context, o Options, p *progress.Printer) 
 		if _, err := Up(ctx, plain, p); err != nil {
 			return nil, err
 		}
-		p.Note("the clusters are up, and other terminals can use them: hostctl sandbox env --help; next come OLM's programs")
+		p.Note("the clusters run without OLM, and hostctl now builds OLM's programs. To use the clusters from another terminal meanwhile, see `hostctl sandbox env --help`")
 	}
 	return append(binaries.ControlPlane(), binaries.OLMPrograms()...), nil
 }
@@ -97,7 +97,7 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Programs, argv
 		if err := s.runOperators(ctx, o); err != nil {
 			return err
 		}
-		p.Note("pods are simulated, the demo operator's too: the operator itself runs here as a process, with its Deployment's service account")
+		p.Note("pods are simulated, so hostctl runs the demo operator as a process on this machine, with the service account of its Deployment")
 	}
 	if !o.Bare {
 		if err := s.federate(ctx, o, p); err != nil {
@@ -107,7 +107,7 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Programs, argv
 	return s.pruneBinaries()
 }
 
-// plan writes the clusters that should exist into the state.
+// plan writes the clusters that the sandbox has to have into the state.
 func (s *Sandbox) plan(st *state, o Options, set binaries.Programs) error {
 	if st.Created.IsZero() {
 		st.Created = time.Now().UTC().Truncate(time.Second)
@@ -144,8 +144,7 @@ func (s *Sandbox) plan(st *state, o Options, set binaries.Programs) error {
 	return nil
 }
 
-// bringUp starts all clusters at the same time: while one waits for its etcd, another's API server computes. If one fails, the others
-// still come up.
+// bringUp starts all clusters at the same time, which is faster: some clusters wait while others use the CPU. An error of one cluster does not stop the others.
 func (s *Sandbox) bringUp(ctx context.Context, p *progress.Printer) error {
 	specs := s.specs()
 	errs := make([]error, len(specs))
@@ -188,7 +187,7 @@ func (s *Sandbox) bringUpOne(ctx context.Context, c cluster.Spec, p *progress.Pr
 	return nil
 }
 
-// startControlPlane returns once the API server answers.
+// startControlPlane starts the processes of a cluster, and returns when etcd and the API server answer.
 func (s *Sandbox) startControlPlane(ctx context.Context, c cluster.Spec) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
@@ -202,7 +201,7 @@ func (s *Sandbox) startControlPlane(ctx context.Context, c cluster.Spec) error {
 	if err := s.super.Apply(ctx, c.Processes()...); err != nil {
 		return err
 	}
-	if err := s.super.Start(ctx, c.Name); err != nil { // it may be stopped
+	if err := s.super.Start(ctx, c.Name); err != nil { // the cluster may have been stopped
 		return err
 	}
 	return s.super.WaitReady(ctx, c.Name, binaries.Etcd, binaries.APIServer)
@@ -215,7 +214,7 @@ func (s *Sandbox) pruneBinaries() error {
 	}
 	var inUse []string
 	for _, name := range names {
-		if st, err := readState(filepath.Join(s.cache, "sandboxes", name)); err == nil { // a broken sandbox can start no more programs
+		if st, err := readState(filepath.Join(s.cache, "sandboxes", name)); err == nil { // a broken sandbox cannot start programs, so its build may be removed
 			inUse = append(inUse, st.Binaries)
 		}
 	}

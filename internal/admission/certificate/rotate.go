@@ -17,35 +17,38 @@ import (
 )
 
 const (
-	// Secret is the Secret in fairlead-system with the certificate, its key, and the authority that signs it. Secrets
-	// of credentials have the names of members. No member's name has a dot, so the names never collide.
+	// Secret is the name of the Secret in fairlead-system with the certificate, its key, and the authority that signs the
+	// certificate. The name contains a dot. A Secret with a member's credentials has the name of the member, which
+	// contains no dot, so the names never collide.
 	Secret = "webhook.tls"
-	// Service is the Service in fairlead-system by which the API server calls the webhooks.
+	// Service is the name of the Service in fairlead-system by which the API server calls the webhooks.
 	Service = "fairlead-webhook"
-	// configuration is the name of both webhook configurations.
+	// configuration is the name of the MutatingWebhookConfiguration and of the ValidatingWebhookConfiguration.
 	configuration = "fairlead"
 )
 
-// Rotation describes the renewal of the certificate. The zero value is for production: a certificate lives a year and
-// is renewed 90 days before its end.
+// Rotation has the settings for the renewal of the certificate. In production the three durations are 0.
 type Rotation struct {
 	// Dir is the folder where the Secret is mounted.
 	Dir string
-	// Names are further names of the server, beside that of the Service.
+	// Names are DNS names in the certificate in addition to the name of the Service.
 	Names []string
-	// Lifetime is the lifetime of a certificate. The leader renews it when less than Ahead is left. It checks that at
-	// the interval Every.
-	Lifetime, Ahead, Every time.Duration
+	// Lifetime is how long a certificate is valid; 0 means one year.
+	Lifetime time.Duration
+	// Ahead is how long before the expiry of a certificate the leader renews it; 0 means 90 days.
+	Ahead time.Duration
+	// Every is how often the leader checks whether the renewal is due; 0 means 12 hours.
+	Every time.Duration
 }
 
-// Rotate makes the leader create the certificate, renew it, and write its authority into the webhook configurations.
-// Call it before the manager starts. Rotate creates the Secret itself, because the rotator ends the whole manager when
-// there is no Secret.
+// Rotate makes the leader create the certificate, renew it, and write its authority into the webhook configurations. Call
+// it before the manager starts. Rotate creates the Secret itself, because the rotator of cert-controller stops the whole
+// manager if the Secret does not exist.
 func Rotate(ctx context.Context, mgr manager.Manager, r Rotation) error {
 	secret := &corev1.Secret{}
 	secret.Namespace, secret.Name = v1alpha1.SystemNamespace, Secret
 	if err := mgr.GetClient().Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("making Secret %s/%s for the certificate of the webhooks: %w", secret.Namespace, secret.Name, err)
+		return fmt.Errorf("creating Secret %s/%s for the certificate of the webhooks: %w", secret.Namespace, secret.Name, err)
 	}
 	err := rotator.AddRotator(mgr, &rotator.CertRotator{
 		SecretKey:     client.ObjectKeyFromObject(secret),
@@ -59,7 +62,7 @@ func Rotate(ctx context.Context, mgr manager.Manager, r Rotation) error {
 		},
 		FieldOwner:             "fairlead-manager",
 		RequireLeaderElection:  true,
-		IsReady:                make(chan struct{}), // the rotator closes it; the readiness probe asks the server itself
+		IsReady:                make(chan struct{}), // the rotator closes this channel; the manager's readiness probe calls the webhooks' server instead
 		ServerCertDuration:     r.Lifetime,
 		LookaheadInterval:      r.Ahead,
 		RotationCheckFrequency: r.Every,

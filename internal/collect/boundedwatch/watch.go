@@ -17,64 +17,69 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// How long a watch waits before it lists again.
 const (
+	// RetryFirst is the shortest pause before a watch lists again after a failure.
 	RetryFirst = time.Second
-	retryMost  = 30 * time.Second
-	// ForbiddenDoubted is how long refusals have to last before the watch reports them. An API server that has just
-	// started refuses everything until it has read its roles.
+	// retryMost is the longest pause before a watch lists again after a failure. After a reported refusal (403) the pauses
+	// are longer: see refusals.
+	retryMost = 30 * time.Second
+	// ForbiddenDoubted is how long the member has to refuse a watch (403) before the watch reports the refusal. An API
+	// server that starts refuses every request until it has read its roles.
 	ForbiddenDoubted = 10 * time.Second
-	// retryForgets is how long a watch has to run before its next failure starts at RetryFirst again.
+	// retryForgets is how long a watch has to run without a failure before the pauses start at RetryFirst again.
 	retryForgets = time.Minute
 )
 
-// ErrNotServed is the cause of errors about kinds that the member does not serve.
+// ErrNotServed means that the member does not serve a kind.
 var ErrNotServed = errors.New("the member does not serve this kind")
 
-// IsNotServed reports whether listing failed because the member does not serve the kind. A list answers 404 for no
-// other reason.
+// IsNotServed reports whether a list failed because the member does not serve the kind. A list that fails with 404
+// counts too: the API server answers a list with 404 for no other reason.
 func IsNotServed(err error) bool {
 	return errors.Is(err, ErrNotServed) || apierrors.IsNotFound(err)
 }
 
-// refusals are the pauses after a reported refusal: 5 s, growing to 5 minutes. A role changes only when a person
-// changes it, so later retries may be rare. But right after a join, or after a new CRD, the host is about to write the
-// role.
+// refusals returns the pauses of a watch after a reported refusal (403): 5 seconds at first, 5 minutes at most. The
+// first are short because, right after a join or a new CRD, the host is about to write the role that the watch needs.
+// The later ones are long because the role then changes only when a person changes it.
 func refusals() wait.Backoff {
 	return wait.Backoff{Duration: 5 * time.Second, Factor: 1.5, Jitter: 0.2, Steps: 12, Cap: 5 * time.Minute}
 }
 
-// Watch keeps one list-and-watch alive through outages and passes its objects to the callbacks. It calls them one at a
-// time. They must not block.
+// Watch keeps one list-and-watch running and passes its objects to the callbacks Put, Drop, Replace and Lost. It calls
+// one callback at a time. A callback must not block.
 type Watch struct {
 	Name string
-	// Open returns the list-and-watch, and an empty object of the type that Trim returns, which the reflector expects.
-	// Open may send requests to the member. Watch calls it before each new list.
+	// Open returns the list-and-watch, and an empty object of the type that Trim returns, which the reflector needs as an
+	// example. Watch calls Open before each list. Open may send requests to the member.
 	Open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
-	// Trim reduces an object on arrival to the part that is kept.
+	// Trim reduces each object that arrives to the part that the callbacks need, so that the rest takes no memory.
 	Trim cache.TransformFunc
-	// Put takes a new or changed object. Drop takes a deleted one. Replace takes the whole list at a resourceVersion.
-	Put     func(obj any)
-	Drop    func(obj any)
+	// Put gets each new or changed object.
+	Put func(obj any)
+	// Drop gets each deleted object.
+	Drop func(obj any)
+	// Replace gets each complete list, and its resourceVersion.
 	Replace func(objs []any, resourceVersion string)
-	// Lost takes the error of a failed list. Optional.
+	// Lost gets the error of each failed list or watch. It gets a refusal (403) only after the member has refused the
+	// watch for ForbiddenDoubted. Lost may be nil.
 	Lost func(error)
-	// Kick ends the wait before the next try when it receives a value. Optional.
+	// Kick ends the pause before the next try when a value arrives on it. If it is nil, the Set makes the channel.
 	Kick chan struct{}
-	// Awaited means that the owner uses Kick when the kind appears. So the watch does not poll for a kind that is not
-	// served.
+	// Awaited is true if the owner kicks the watch when its kind appears on the member. While the member does not serve
+	// the kind, the watch then sends no requests.
 	Awaited bool
-	// Essential means that the collector cannot work without this watch. A refusal then counts as an outage: the member
-	// was unjoined, and may be joined again at any moment.
+	// Essential is true if the collector cannot work without this watch. After a refusal (403) such a watch makes only the
+	// short pauses of an outage: the member was probably unjoined, and can be joined again at any moment.
 	Essential bool
 
 	clock  clock.WithTicker
 	budget *boundedread.Budget
-	// refusals are the pauses while the member refuses.
+	// refusals are the pauses after a refusal (403) that the watch has reported.
 	refusals wait.Backoff
 }
 
-// run blocks until ctx ends.
+// run keeps the watch running until ctx ends.
 func (w *Watch) run(ctx context.Context) {
 	log := klog.FromContext(ctx).WithValues("watch", w.Name)
 	retry, forbidden := retries(), w.refusals
@@ -104,11 +109,11 @@ func (w *Watch) run(ctx context.Context) {
 		case apierrors.IsForbidden(err) && w.clock.Since(refusedSince) < ForbiddenDoubted:
 			pause = RetryFirst
 		case apierrors.IsForbidden(err) && !w.Essential:
-			log.Info("The collector may not watch this; it asks again, after five minutes at most", "reason", err.Error())
+			log.Info("The member does not allow the collector to watch a kind; the collector tries again after five minutes at most", "reason", err.Error())
 			w.report(err)
 			pause = forbidden.Step()
 		default:
-			log.V(2).Info("The member did not answer; asking again", "reason", err.Error())
+			log.V(2).Info("Listing or watching a kind on the member failed; the collector tries again", "reason", err.Error())
 			w.report(err)
 			pause = retry.Step()
 		}
@@ -157,7 +162,7 @@ func (w *Watch) sleepUntilKicked(ctx context.Context) {
 	}
 }
 
-// store passes the reflector's objects to the callbacks. They are already trimmed.
+// store passes the objects of the reflector to the callbacks of the watch. Trim has already reduced them.
 type store struct{ watch *Watch }
 
 var _ cache.ReflectorStore = store{}

@@ -21,7 +21,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fakeMember answers every list with one ConfigMap, or with an error, and holds watches open. It notes when it was asked.
+// fakeMember answers every list with one ConfigMap, or with the error in fails, and keeps watches open. asked are the
+// times of the lists since began.
 type fakeMember struct {
 	mu    sync.Mutex
 	began time.Time
@@ -43,7 +44,7 @@ func (m *fakeMember) take() []time.Duration {
 	return asked
 }
 
-// watch is a Watch of this member that reports what it is told of.
+// watch returns a Watch on this member. Each call of a callback adds an entry to reports.
 func (m *fakeMember) watch(reports *[]string) *Watch {
 	var mu sync.Mutex
 	report := func(what string) {
@@ -79,7 +80,7 @@ func (m *fakeMember) list(context.Context, metav1.ListOptions) (runtime.Object, 
 }
 
 func (m *fakeMember) open(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	if o.SendInitialEvents != nil { // this member cannot stream a list
+	if o.SendInitialEvents != nil { // this member does not support streaming lists, so the reflector sends a list request
 		return nil, apierrors.NewInvalid(schema.GroupKind{}, "sendInitialEvents", nil)
 	}
 	m.mu.Lock()
@@ -90,7 +91,7 @@ func (m *fakeMember) open(_ context.Context, o metav1.ListOptions) (watch.Interf
 	return watch.NewFake(), nil
 }
 
-// run runs the watch of a member in a Set until the test ends. The returned function signals that the member answers again.
+// run runs a watch in a Set until the test ends. The returned function tells the Set that the member answers again.
 func run(t *testing.T, w *Watch) (readmit func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done, readmitted := make(chan struct{}), make(chan struct{}, 1)
@@ -105,7 +106,7 @@ func run(t *testing.T, w *Watch) (readmit func()) {
 	return func() { Signal(readmitted) }
 }
 
-// elapse lets time pass in the bubble of a test, until all that is due has happened.
+// elapse advances the fake clock of the test, and waits until the goroutines have done all that is due.
 func elapse(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -144,7 +145,7 @@ func TestARefusalOfAnEssentialWatchIsAnOutage(t *testing.T) {
 		elapse(10 * time.Minute)
 		m.take()
 		elapse(10 * time.Minute)
-		if asked := m.take(); len(asked) < 10 { // every 45 seconds at most
+		if asked := m.take(); len(asked) < 10 { // a pause is 45 seconds at most: 30 seconds and half of that as jitter
 			t.Errorf("in ten minutes the member was asked at %v", asked)
 		}
 		m.set(nil)
@@ -160,8 +161,8 @@ func TestAnAwaitedWatchDoesNotPollForAKindThatIsNotServed(t *testing.T) {
 		awaited     bool
 		least, most int
 	}{
-		"its arrival is seen":     {awaited: true, least: 1, most: 1},
-		"its arrival is not seen": {least: 20, most: 1000},
+		"the owner notices when the kind appears":         {awaited: true, least: 1, most: 1},
+		"the owner does not notice when the kind appears": {least: 20, most: 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -190,7 +191,7 @@ func TestAllWatchesTryAgainAtOnceWhenTheMemberAnswersAgain(t *testing.T) {
 		m := &fakeMember{began: time.Now(), fails: errForbidden}
 		var reports []string
 		readmit := run(t, m.watch(&reports))
-		elapse(time.Hour) // the pause is five minutes by now
+		elapse(time.Hour) // now the pauses are five minutes
 		m.take()
 		m.set(nil)
 		readmit()

@@ -13,30 +13,33 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Known is a Delivery and the collector's notes about it. M is the type of the notes. The index makes a new M for each
-// Delivery, and drops it with the Delivery.
+// Known is a Delivery in the index, and the collector's own data about that Delivery.
 type Known[M any] struct {
 	Delivery *v1alpha1.Delivery
-	// Arrived is when the collector first saw this generation.
+	// Arrived is when the collector first read this generation of the Delivery.
 	Arrived time.Time
 	Memory  M
 }
 
-// Index holds the Deliveries of one member. It is safe for concurrent use. It never changes a Delivery that it holds.
+// Index holds the Deliveries of one member, and for each a value of type M, in which the collector keeps its own data
+// about the Delivery. The index makes this value when it stores a Delivery for the first time, and drops it with the
+// Delivery. The index is safe for concurrent use, and never changes a Delivery that it holds.
 type Index[M any] struct {
 	newMemory func() M
 
 	mu    sync.Mutex
 	known map[string]*Known[M]
-	// listing, using and waiting map objects, resources and unserved kinds to the names of Deliveries. subscribing maps
-	// a namespace to the Deliveries with a Subscription there.
-	listing     names[Ref]
-	using       names[schema.GroupResource]
-	waiting     names[schema.GroupKind]
+	// listing maps an object to the names of the Deliveries that list it.
+	listing names[Ref]
+	// using maps a resource to the names of the Deliveries that use it.
+	using names[schema.GroupResource]
+	// waiting maps an unserved kind to the names of the Deliveries that wait for it.
+	waiting names[schema.GroupKind]
+	// subscribing maps a namespace to the names of the Deliveries that list a Subscription there.
 	subscribing names[string]
 }
 
-// New makes an Index without Deliveries.
+// New makes an Index without Deliveries. It calls newMemory for each new Delivery.
 func New[M any](newMemory func() M) *Index[M] {
 	return &Index[M]{
 		newMemory:   newMemory,
@@ -48,8 +51,8 @@ func New[M any](newMemory func() M) *Index[M] {
 	}
 }
 
-// Learn stores a Delivery unless the index has a newer version of it. It reports whether it stored the Delivery, and
-// whether the spec has changed.
+// Learn stores a Delivery, unless the index already holds this version of it or a newer one. taken reports whether it
+// stored the Delivery. respecified reports whether the Delivery is new, or its spec has changed.
 func (x *Index[M]) Learn(d *v1alpha1.Delivery, now time.Time) (taken, respecified bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,7 +89,7 @@ func (x *Index[M]) Forget(name string) {
 	}
 }
 
-// Get returns a Delivery and its memory. ok is false if the index has no Delivery of that name.
+// Get returns a Delivery and the collector's data about it. ok is false if the index has no Delivery of that name.
 func (x *Index[M]) Get(name string) (k Known[M], ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -96,70 +99,84 @@ func (x *Index[M]) Get(name string) (k Known[M], ok bool) {
 	return k, false
 }
 
-// IsCurrent reports whether a Delivery from this index is still current: no newer version has arrived, and it was not
-// deleted.
+// IsCurrent reports whether a Delivery that came from this index is still in it: no newer version has arrived, and the
+// Delivery was not deleted.
 func (x *Index[M]) IsCurrent(d *v1alpha1.Delivery) bool {
 	k, ok := x.Get(d.Name)
 	return ok && k.Delivery == d
 }
 
-// Names are the names of all Deliveries.
+// WithEvidence returns how many Deliveries have evidence in their status.
+func (x *Index[M]) WithEvidence() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	count := 0
+	for _, k := range x.known {
+		if len(k.Delivery.Status.Evidence) > 0 {
+			count++
+		}
+	}
+	return count
+}
+
+// Names returns the names of all Deliveries.
 func (x *Index[M]) Names() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Keys(x.known))
 }
 
-// Listing are the names of the Deliveries that list an object.
+// Listing returns the names of the Deliveries that list an object.
 func (x *Index[M]) Listing(ref Ref) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.listing.of(ref)
 }
 
-// Using are the names of the Deliveries that list objects of a resource.
+// Using returns the names of the Deliveries that list an object of a resource, for example of configmaps. It finds none
+// for secrets.
 func (x *Index[M]) Using(gr schema.GroupResource) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.using.of(gr)
 }
 
-// WaitingFor are the names of the Deliveries that wait for a kind to be served.
+// WaitingFor returns the names of the Deliveries that wait until the member serves a kind.
 func (x *Index[M]) WaitingFor(gk schema.GroupKind) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.waiting.of(gk)
 }
 
-// SubscribingIn are the names of the Deliveries that list a Subscription in a namespace.
+// SubscribingIn returns the names of the Deliveries that list a Subscription in a namespace.
 func (x *Index[M]) SubscribingIn(namespace string) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.subscribing.of(namespace)
 }
 
-// UsedResources are the resources of all objects that Deliveries list, except Secrets.
+// UsedResources returns the resources of all objects that Deliveries list, except secrets.
 func (x *Index[M]) UsedResources() []schema.GroupResource {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Keys(x.using))
 }
 
-// AwaitedKinds are the kinds that Deliveries wait for.
+// AwaitedKinds returns the kinds for which Deliveries wait.
 func (x *Index[M]) AwaitedKinds() []schema.GroupKind {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Keys(x.waiting))
 }
 
-// SubscribedNamespaces are the namespaces with a Subscription.
+// SubscribedNamespaces returns the namespaces in which a Delivery lists a Subscription.
 func (x *Index[M]) SubscribedNamespaces() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Keys(x.subscribing))
 }
 
-// list adds the inventory of a Delivery to the maps. The caller holds the lock.
+// list adds the inventory of a Delivery to the maps of the index. The caller holds the lock.
 func (x *Index[M]) list(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		e := &d.Spec.Inventory[i]
@@ -178,7 +195,7 @@ func (x *Index[M]) list(d *v1alpha1.Delivery) {
 	}
 }
 
-// unlist removes what list added. The caller holds the lock.
+// unlist removes the inventory of a Delivery from the maps of the index. The caller holds the lock.
 func (x *Index[M]) unlist(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		e := &d.Spec.Inventory[i]
@@ -193,7 +210,7 @@ func (x *Index[M]) unlist(d *v1alpha1.Delivery) {
 	}
 }
 
-// names maps an object, a resource, a kind or a namespace to the names of Deliveries.
+// names maps a key (an object, a resource, a kind or a namespace) to the names of Deliveries.
 type names[K comparable] map[K]map[string]struct{}
 
 func (n names[K]) add(key K, name string) {

@@ -20,10 +20,10 @@ var (
 	configMap    = v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "settings"}
 	secret       = v1alpha1.InventoryEntry{Kind: "Secret", Resource: "secrets", Name: "token"}
 	subscription = v1alpha1.InventoryEntry{Group: Subscriptions.Group, Kind: "Subscription", Resource: Subscriptions.Resource, Name: "op"}
-	greeting     = v1alpha1.InventoryEntry{Group: "example.com", Kind: "Greeting", Name: "hello"} // it is not served
+	greeting     = v1alpha1.InventoryEntry{Group: "example.com", Kind: "Greeting", Name: "hello"} // the member does not serve this kind
 )
 
-// delivery is a Delivery "d" of a wrapper in namespace shop.
+// delivery returns a Delivery "d" of a wrapper in namespace shop.
 func delivery(uid types.UID, generation int64, resourceVersion string, entries ...v1alpha1.InventoryEntry) *v1alpha1.Delivery {
 	return &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Name: "d", UID: uid, Generation: generation, ResourceVersion: resourceVersion},
@@ -31,7 +31,7 @@ func delivery(uid types.UID, generation int64, resourceVersion string, entries .
 	}
 }
 
-// memories are numbered in the order in which they are made.
+// newIndex makes an index that numbers the Deliveries: the memory of the first one is 1, of the second 2, and so on.
 func newIndex() *Index[int] {
 	n := 0
 	return New(func() int { n++; return n })
@@ -132,5 +132,20 @@ func TestVersionsThatCannotBeComparedCountAsNewer(t *testing.T) {
 		if got := Newer(tt.a, tt.b); got != tt.want {
 			t.Errorf("%q is newer than %q: %v", tt.a, tt.b, got)
 		}
+	}
+}
+
+func TestDeliveriesWithEvidenceAreCounted(t *testing.T) {
+	x := newIndex()
+	d := delivery("u", 1, "1", configMap)
+	x.Learn(d, time.Time{})
+	if n := x.WithEvidence(); n != 0 {
+		t.Errorf("%d have evidence, want none", n)
+	}
+	with := delivery("u", 1, "2", configMap)
+	with.Status.Evidence = []v1alpha1.ObjectEvidence{{Kind: "ConfigMap", Name: "settings"}}
+	x.Learn(with, time.Time{})
+	if n := x.WithEvidence(); n != 1 {
+		t.Errorf("%d have evidence, want 1", n)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
-// fieldsOf is a managedFields entry; at is in seconds.
+// fieldsOf returns a managedFields entry: of an apply for Fairlead's field manager, of an update for every other. at is
+// its time in seconds since 1970; 0 means that the entry has no time.
 func fieldsOf(manager string, at int64, fields string, change ...func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
 	e := metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
@@ -53,14 +54,14 @@ func TestLastWriter(t *testing.T) {
 			entries: []metav1.ManagedFieldsEntry{fieldsOf("kubectl-edit", 100, replicas), ours},
 			manager: "kubectl-edit", fields: []string{".spec.replicas"},
 		},
-		"not a writer before us": {
+		"a writer before us does not count": {
 			entries: []metav1.ManagedFieldsEntry{fieldsOf("kubectl-edit", 99, replicas), ours},
 		},
 		"the last of several": {
 			entries: []metav1.ManagedFieldsEntry{fieldsOf("b", 103, replicas), ours, fieldsOf("a", 102, `{"f:data":{}}`)},
 			manager: "b", fields: []string{".spec.replicas"},
 		},
-		"not a controller that writes the status": {
+		"a controller that writes the status does not count": {
 			entries: []metav1.ManagedFieldsEntry{ours, fieldsOf("kcm", 105, `{"f:status":{"f:replicas":{}}}`, ofStatus)},
 		},
 		"an autoscaler that writes through the scale": {
@@ -80,7 +81,7 @@ func TestLastWriter(t *testing.T) {
 			entries: []metav1.ManagedFieldsEntry{ours, fieldsOf("odd", 101, `{"f:spec":`)},
 			manager: "odd",
 		},
-		"a manager with a name for terminals": {
+		"a manager whose name has control characters": {
 			entries: []metav1.ManagedFieldsEntry{ours, fieldsOf("\x1b[2Jodd", 101, replicas)},
 			manager: "[2Jodd", fields: []string{".spec.replicas"},
 		},
@@ -130,10 +131,10 @@ func TestLentDigest(t *testing.T) {
 		fields string
 		want   bool
 	}{
-		"a claim that grew is as recorded but for the request": {fields: grown, want: true},
-		"a claim that lost another field is not":               {fields: changed},
-		"a claim that did not grow needs no such digest":       {fields: whole},
-		"a claim whose fields cannot be read is not":           {fields: `{"f:spec":`},
+		"a claim that was expanded has the recorded digest": {fields: grown, want: true},
+		"a claim that lost another field does not":          {fields: changed},
+		"a claim that was not expanded has no such digest":  {fields: whole},
+		"a claim whose fields cannot be read has none":      {fields: `{"f:spec":`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

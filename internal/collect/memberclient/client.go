@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// RequestTimeout is how long a request other than a watch may take.
+// RequestTimeout is how long each request may take, except a watch.
 const RequestTimeout = 15 * time.Second
 
 // Client sends the collector's requests to one member. Dynamic, Metadata and Discovery share one transport.
@@ -38,27 +38,39 @@ type Client struct {
 	transport *transport
 }
 
-// New makes a Client. If httpClient is set, it sends the requests; otherwise New makes an HTTP client from config. If
-// mapper is set, it answers VersionOf. limit learns from every answer.
+// discoveryCodecs knows the kinds of discovery documents and Status, and no other kind. client-go's discovery client knows
+// all kinds of Kubernetes, and decodes the kind that the answer names. The member could then name a Pod, with a quantity
+// that takes minutes to parse.
+var discoveryCodecs = func() serializer.CodecFactory {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
+	return serializer.NewCodecFactory(scheme)
+}()
+
+// New makes a Client. If httpClient is nil, New makes one from config. If mapper is not nil, VersionOf asks it before
+// it asks the member. The Client reports the answers and the failures of requests to limit, which decides how many
+// Deliveries the collector may check at the same time.
 func New(
 	config *rest.Config, httpClient *http.Client, mapper meta.RESTMapper, clk clock.PassiveClock, limit *inflight.Limit,
 ) (*Client, error) {
 	config = rest.CopyConfig(config)
-	// This client has no timeout, because a watch may last. Each other request sets its own deadline.
+	// The client itself has no timeout, because a timeout would end every watch. All other requests get a deadline of
+	// their own.
 	config.Timeout = 0
 	if config.QPS == 0 {
-		config.QPS = -1 // inflight.Limit bounds the concurrent requests instead
+		config.QPS = -1 // no rate limit in the client: inflight.Limit limits the concurrent passes
 	}
 	if httpClient == nil {
 		var err error
 		if httpClient, err = rest.HTTPClientFor(config); err != nil {
-			return nil, fmt.Errorf("making the transport: %w", err)
+			return nil, fmt.Errorf("making the HTTP client for the member: %w", err)
 		}
 	}
-	// The manager's connection may have a deadline for every request, which would end every watch.
+	// httpClient may have a timeout for every request, which would end every watch. So the Client uses a copy without a
+	// timeout.
 	lasting := *httpClient
 	lasting.Timeout = 0
-	if lasting.Transport == nil { // for client-go, nil is the default transport
+	if lasting.Transport == nil { // client-go takes nil for the default transport
 		lasting.Transport = http.DefaultTransport
 	}
 	measured := &transport{next: redirect.Refuse(lasting.Transport), clock: clk, limit: limit}
@@ -66,23 +78,26 @@ func New(
 	httpClient = &lasting
 	objects, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("making the client for objects: %w", err)
+		return nil, fmt.Errorf("making the collector's client for objects: %w", err)
 	}
 	about, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("making the client for metadata: %w", err)
+		return nil, fmt.Errorf("making the collector's client for metadata: %w", err)
 	}
-	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	plain := rest.CopyConfig(config)
+	plain.NegotiatedSerializer = discoveryCodecs.WithoutConversion()
+	kinds, err := rest.UnversionedRESTClientForConfigAndClient(plain, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("making the client for discovery: %w", err)
+		return nil, fmt.Errorf("making the collector's client for discovery: %w", err)
 	}
-	return &Client{Dynamic: objects, Metadata: about, Discovery: kinds.RESTClient(), mapper: mapper, transport: measured}, nil
+	return &Client{Dynamic: objects, Metadata: about, Discovery: kinds, mapper: mapper, transport: measured}, nil
 }
 
-// Now returns the time of the member's clock.
+// Now returns the present time by the member's clock, as estimated from its answers.
 func (c *Client) Now() time.Time { return c.transport.now() }
 
-// MetadataSource lists and watches the metadata of the objects of one kind that selector selects.
+// MetadataSource returns a list-and-watch on the metadata of all objects of a resource that match the label selector;
+// "" selects all objects.
 func (c *Client) MetadataSource(gvr schema.GroupVersionResource, selector string) cache.ListerWatcher {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -98,7 +113,7 @@ func (c *Client) MetadataSource(gvr schema.GroupVersionResource, selector string
 	}
 }
 
-// ObjectSource lists and watches whole objects of one kind.
+// ObjectSource returns a list-and-watch on the whole objects of a resource in a namespace; "" means all namespaces.
 func (c *Client) ObjectSource(gvr schema.GroupVersionResource, namespace string) cache.ListerWatcher {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -140,6 +155,6 @@ func named(doing string, gvr schema.GroupVersionResource, err error) error {
 	if err == nil {
 		return nil
 	}
-	// The reflector inspects the cause of the error, so wrap it.
+	// %w keeps the cause, which the reflector inspects.
 	return fmt.Errorf("%s %s: %w", doing, gvr.GroupResource(), err)
 }

@@ -9,11 +9,13 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/clockskew"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// transport measures two values with every answer of the member: the offset of its clock, and its capacity.
+// transport learns two things from each answer of the member: how far the member's clock is from this one, and how many
+// concurrent requests the member can take.
 type transport struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock
@@ -28,18 +30,20 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	asked := t.clock.Now()
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
-		t.limit.Failed(req, err)
+		if !boundedread.IsLog(req) { // only the kubelet of one node does not answer
+			t.limit.Failed(req, err)
+		}
 		return nil, err
 	}
 	if t.limit.Answered(req, resp, asked) {
-		klog.FromContext(req.Context()).Info("The member answers 429 (too many requests): the collector makes fewer requests to it at the same time", "atOnce", t.limit.Places())
+		klog.FromContext(req.Context()).Info("The member answered 429 (too many requests), so the collector makes fewer passes at the same time", "atOnce", t.limit.Places())
 	}
 	t.skew.Observe(resp.Header, asked, t.clock.Now())
 	return resp, nil
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper gives client-go access to the next transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// now returns the time of the member's clock.
+// now returns the present time by the member's clock.
 func (t *transport) now() time.Time { return t.clock.Now().Add(t.skew.Ahead()) }

@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
 
-// VersionOf finds the version in which to read a resource. It asks the mapper if there is one and trustMapper is true.
-// If that gives no answer, it asks the member. The error is boundedwatch.ErrNotServed if the member does not serve the
-// resource.
+// VersionOf finds the version in which to read a resource. If the client has a RESTMapper and trustMapper is true, it
+// asks the RESTMapper first. If the RESTMapper has no answer, it reads the member's discovery. If the member does not
+// serve the resource, the error wraps boundedwatch.ErrNotServed.
 func (c *Client) VersionOf(ctx context.Context, gr schema.GroupResource, trustMapper bool) (schema.GroupVersionResource, error) {
 	if c.mapper != nil && trustMapper {
 		if gvr, err := c.mapper.ResourceFor(gr.WithVersion("")); err == nil && gvr.GroupResource() == gr {
@@ -25,7 +25,7 @@ func (c *Client) VersionOf(ctx context.Context, gr schema.GroupResource, trustMa
 	}
 	gvr, err := c.discover(ctx, gr.Group, func(r discovery.Resource) bool { return r.Name != "" && r.Name == gr.Resource })
 	if err != nil {
-		return schema.GroupVersionResource{}, fmt.Errorf("finding the version of %s: %w", gr, err)
+		return schema.GroupVersionResource{}, fmt.Errorf("finding the version in which the member serves %s: %w", gr, err)
 	}
 	return gvr, nil
 }
@@ -39,11 +39,11 @@ func (c *Client) ServesKind(ctx context.Context, gk schema.GroupKind) (bool, err
 	case boundedwatch.IsNotServed(err):
 		return false, nil
 	}
-	return false, fmt.Errorf("asking whether %s is served: %w", gk, err)
+	return false, fmt.Errorf("finding out whether the member serves %s: %w", gk, err)
 }
 
-// discover finds a resource in one group, in the preferred version first. It reads the discovery of that group only,
-// because a member may serve hundreds of groups.
+// discover finds a resource of one API group, in the version that the member prefers, or else in another version. It
+// reads the discovery of this group only, because a member can serve hundreds of groups.
 func (c *Client) discover(ctx context.Context, group string, wanted func(discovery.Resource) bool) (schema.GroupVersionResource, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

@@ -16,22 +16,23 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/managedfields"
 )
 
-// Claims are the only resource in which other clients may change fields of ours: a person or a controller may expand a
-// claim. That is no drift.
+// Claims are the only objects in which another client may change a field that Fairlead owns without causing drift: a
+// person or a controller may expand a claim.
 var Claims = schema.GroupResource{Resource: "persistentvolumeclaims"}
 
 // Record is the part of an object that the collector keeps.
 type Record struct {
 	UID             types.UID
 	ResourceVersion string
-	Rendering       string
-	// Fields is the digest of our managedFields entry.
+	// Rendering is the value of the annotation AnnotationRendering; "" if the object does not have it.
+	Rendering string
+	// Fields is the digest of the set of fields that Fairlead owns in the object (marks.FieldsDigest).
 	Fields string
-	// Lent is LentDigest of a claim; other objects have none.
+	// Lent is managedfields.LentDigest of a claim; "" for an object of any other kind.
 	Lent     string
 	Deleting bool
-	// Applied is when our manager last applied the object, as Unix time of the member's clock. It is 0 if another
-	// client has written or removed the annotation Rendering since then.
+	// Applied is when our manager last applied the object: Unix time in seconds, by the member's clock. It is 0 if another
+	// client has written or removed AnnotationRendering after that.
 	Applied int64
 }
 
@@ -51,7 +52,7 @@ func RecordOf(gr schema.GroupResource, obj *metav1.PartialObjectMetadata) Record
 	return r
 }
 
-// Trimmed is an object on its way from the member to the records: its name and its record.
+// Trimmed is an object that arrives from the member, reduced to its key, its resourceVersion and its record.
 type Trimmed struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -60,7 +61,7 @@ type Trimmed struct {
 
 var _ boundedread.Weighed = &Trimmed{}
 
-// DeepCopyObject implements runtime.Object. A record never changes.
+// DeepCopyObject implements runtime.Object. It shares the record, which never changes.
 func (t *Trimmed) DeepCopyObject() runtime.Object {
 	return &Trimmed{TypeMeta: t.TypeMeta, ObjectMeta: *t.ObjectMeta.DeepCopy(), Record: t.Record}
 }
@@ -71,18 +72,18 @@ func (t *Trimmed) Weight() int64 {
 	return int64(len(t.Namespace) + len(t.Name) + len(r.UID) + len(r.ResourceVersion) + len(r.Rendering))
 }
 
-// Key is the namespace and name of the object.
+// Key returns the namespace and name of the object.
 func (t *Trimmed) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 }
 
-// TrimOf returns a function that makes a Trimmed of each object of one resource. With it, the collector never holds a
-// long list with its payload.
+// TrimOf returns a function that reduces each object of one resource to a Trimmed, so that the collector does not hold
+// the metadata of a long list in memory.
 func TrimOf(gr schema.GroupResource) func(any) (any, error) {
 	return func(in any) (any, error) {
 		obj, ok := in.(*metav1.PartialObjectMetadata)
 		if !ok {
-			return nil, fmt.Errorf("trimming %s: got a %T", gr, in)
+			return nil, fmt.Errorf("trimming an object of %s: unexpected type %T", gr, in)
 		}
 		return &Trimmed{
 			ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: obj.Name, ResourceVersion: obj.ResourceVersion},

@@ -15,13 +15,13 @@ func TestTheNewestRecordWins(t *testing.T) {
 
 	tests := map[string]struct {
 		happens func(*records)
-		want    string // uid@resourceVersion of what is held
+		want    string // uid@resourceVersion of the stored record; "" if there is none
 	}{
-		"what arrives is held": {
+		"a record that arrives is stored": {
 			happens: func(r *records) { r.put(key, at("a", "5")) },
 			want:    "a@5",
 		},
-		"a late event does not undo what was read": {
+		"a late event does not replace the result of a read": {
 			happens: func(r *records) { r.put(key, at("a", "7")); r.put(key, at("a", "6")) },
 			want:    "a@7",
 		},
@@ -29,14 +29,14 @@ func TestTheNewestRecordWins(t *testing.T) {
 			happens: func(r *records) { r.put(key, at("a", "9")); r.put(key, at("a", "10")) },
 			want:    "a@10",
 		},
-		"what was read to be gone does not come back by a late event": {
+		"a late event does not bring back an object that a read did not find": {
 			happens: func(r *records) { r.put(key, at("a", "5")); r.dropGone(key, "a"); r.put(key, at("a", "6")) },
 		},
-		"another one of the name does": {
+		"an event of a new object of that name does": {
 			happens: func(r *records) { r.put(key, at("a", "5")); r.dropGone(key, "a"); r.put(key, at("b", "8")) },
 			want:    "b@8",
 		},
-		"another one that arrived while it was read to be gone stays": {
+		"a new object that arrived during such a read stays": {
 			happens: func(r *records) {
 				r.put(key, at("a", "5"))
 				r.drop(key, "6")
@@ -45,27 +45,27 @@ func TestTheNewestRecordWins(t *testing.T) {
 			},
 			want: "b@8",
 		},
-		"a deletion takes it out": {
+		"a deletion removes the record": {
 			happens: func(r *records) { r.put(key, at("a", "5")); r.drop(key, "6") },
 		},
-		"a late deletion spares its successor": {
+		"a late deletion does not remove a newer object of the name": {
 			happens: func(r *records) { r.put(key, at("b", "8")); r.drop(key, "6") },
 			want:    "b@8",
 		},
-		"a list without it takes it out": {
+		"a list without the object removes the record": {
 			happens: func(r *records) {
 				r.put(key, at("a", "5"))
 				r.replace(map[types.NamespacedName]Record{}, "6")
 			},
 		},
-		"a list from before it was read does not": {
+		"a list that is older than the read does not": {
 			happens: func(r *records) {
 				r.put(key, at("a", "7"))
 				r.replace(map[types.NamespacedName]Record{}, "6")
 			},
 			want: "a@7",
 		},
-		"a list with an older one does not bring that back": {
+		"a list with an older version does not replace the record": {
 			happens: func(r *records) {
 				r.put(key, at("a", "7"))
 				r.replace(map[types.NamespacedName]Record{key: at("a", "5")}, "6")

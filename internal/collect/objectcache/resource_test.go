@@ -46,7 +46,7 @@ func TestTheStateOfAResource(t *testing.T) {
 				t.Errorf("seen is %+v", s)
 			}
 			if unserved := len(c.Unserved()) == 1; unserved != (tt.want == Unserved) {
-				t.Errorf("it is unserved: %v", unserved)
+				t.Errorf("IsUnserved is %v", unserved)
 			}
 		})
 	}
@@ -59,10 +59,10 @@ func listed(r *Resource) {
 func TestMarkForbiddenReportsOnlyTheFirstRefusal(t *testing.T) {
 	r := newResource(configMaps)
 	if !r.MarkForbidden() || r.MarkForbidden() {
-		t.Error("it is news once")
+		t.Error("MarkForbidden does not return true exactly once")
 	}
 	if listed(r); !r.MarkForbidden() {
-		t.Error("after a list it is news again")
+		t.Error("after a list, MarkForbidden does not return true again")
 	}
 }
 
@@ -78,9 +78,9 @@ func TestAResourceThatIsListedAgainStartsUnread(t *testing.T) {
 		t.Errorf("of a resource that is not watched, seen is %+v", s)
 	}
 	if second := c.Keep([]schema.GroupResource{configMaps})[0]; second == first || c.See(settings).Found {
-		t.Error("it is the same as before")
+		t.Error("the resource is not a new Resource")
 	}
-	listed(first) // its watch is still ending
+	listed(first) // a late list of the watch that belongs to the dropped Resource
 	if c.See(settings).Found {
 		t.Error("the ending watch changed the new one")
 	}
@@ -88,7 +88,7 @@ func TestAResourceThatIsListedAgainStartsUnread(t *testing.T) {
 
 func TestPutStoresTheRecordOfARead(t *testing.T) {
 	c := New()
-	c.Put(settings, Record{UID: "u", ResourceVersion: "4"}) // of no resource: it is dropped
+	c.Put(settings, Record{UID: "u", ResourceVersion: "4"}) // has no effect, because the resource is not watched yet
 	listed(c.Keep([]schema.GroupResource{configMaps})[0])
 	c.Put(settings, Record{UID: "u", ResourceVersion: "7", Rendering: "new"})
 	if s := c.See(settings); s.Record.Rendering != "new" {
@@ -100,7 +100,8 @@ func TestPutStoresTheRecordOfARead(t *testing.T) {
 	}
 }
 
-// A text that does not count is one to fill the collector's memory with.
+// The weight of a trimmed object is the memory that it takes. A text without weight would let a member fill the
+// collector's memory past its budget.
 func TestATrimmedObjectKeepsNoPayloadAndHasItsFullWeight(t *testing.T) {
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "settings", UID: "u", ResourceVersion: "5", DeletionTimestamp: &metav1.Time{},

@@ -6,19 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fairlead-dev/fairlead/internal/imagename"
 )
 
 var (
-	repositoryForm = regexp.MustCompile(`^[^@\s]+$`)
-	tagForm        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	digestForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	goMemoryForm   = regexp.MustCompile(`^([0-9]+([KMGT]i)?B|)$`)
-	flagForm       = regexp.MustCompile(`^--?[a-z]`)
-	// ownFlags are the flags that Objects sets.
+	goMemoryForm = regexp.MustCompile(`^([0-9]+([KMGT]i)?B|)$`)
+	flagForm     = regexp.MustCompile(`^--?[a-z]`)
+	// ownFlags matches the flags that the installation sets itself. A user must not set them in extraArgs.
 	ownFlags = regexp.MustCompile(`^--?(leader-elect|health-address|metrics-address|webhook-|zap-log-level|pod-uid|lock-file)`)
 )
 
@@ -39,7 +37,7 @@ func (v Values) Check() error {
 		refuse("podUser: %d is not allowed, because the manager never runs as root; give 1 or more, or null", *v.PodUser)
 	}
 	if v.Replicas < 0 {
-		refuse("replicas: %d is not a number of pods", v.Replicas)
+		refuse("replicas: %d is not a number of pods; give 0 or more", v.Replicas)
 	}
 	if v.PriorityClass.Create && v.PriorityClass.Name == "" {
 		refuse("priorityClass.name: the name is empty; give the PriorityClass a name, or set priorityClass.create: false")
@@ -48,12 +46,12 @@ func (v Values) Check() error {
 	case level.Type == intstr.Int && level.IntVal >= 1:
 	case level.Type == intstr.String && (level.StrVal == "debug" || level.StrVal == "info" || level.StrVal == "error"):
 	default:
-		refuse("logLevel: %q is no level; give debug, info, error, or a number from 1 on", level.String())
+		refuse("logLevel: %q is not a log level; give debug, info, error, or a number from 1 on", level.String())
 	}
 	return errors.Join(wrong...)
 }
 
-// checkProcess checks the environment and the flags of the manager's process.
+// checkProcess calls refuse for each wrong value that sets the environment or the flags of the manager's process.
 func (v Values) checkProcess(refuse func(format string, args ...any)) {
 	if !goMemoryForm.MatchString(v.GoMemoryLimit) {
 		refuse("goMemoryLimit: %q is no number of bytes as Go writes it; give, for example, 900MiB", v.GoMemoryLimit)
@@ -78,43 +76,39 @@ func (v Values) checkProcess(refuse func(format string, args ...any)) {
 
 func (i Image) check() error {
 	var wrong []error
-	if !repositoryForm.MatchString(i.Repository) {
-		wrong = append(wrong, fmt.Errorf("image.repository: %q is no repository; give it without tag and digest, as in registry.your.org/fairlead/manager", i.Repository))
+	if err := imagename.CheckRepository(i.Repository); err != nil {
+		wrong = append(wrong, fmt.Errorf("image.repository: %w", err))
 	}
-	if i.Tag != "" && !tagForm.MatchString(i.Tag) {
-		wrong = append(wrong, fmt.Errorf("image.tag: %q is no valid tag of an image", i.Tag))
+	if i.Tag != "" {
+		if err := imagename.CheckTag(i.Tag); err != nil {
+			wrong = append(wrong, fmt.Errorf("image.tag: %w", err))
+		}
 	}
-	if i.Digest != "" && !digestForm.MatchString(i.Digest) {
-		wrong = append(wrong, fmt.Errorf("image.digest: %q is no digest; give sha256: and 64 digits from 0 to f", i.Digest))
+	if i.Digest != "" {
+		if err := imagename.CheckDigest(i.Digest); err != nil {
+			wrong = append(wrong, fmt.Errorf("image.digest: %w", err))
+		}
 	}
 	switch i.PullPolicy {
 	case corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
 	default:
-		wrong = append(wrong, fmt.Errorf("image.pullPolicy: %q is no policy; give Always, IfNotPresent or Never", i.PullPolicy))
+		wrong = append(wrong, fmt.Errorf("image.pullPolicy: %q is not a pull policy; give Always, IfNotPresent or Never", i.PullPolicy))
 	}
 	return errors.Join(wrong...)
 }
 
-// Named returns the image that ref names, as in registry.your.org/fairlead/manager:v1@sha256:…. The pull policy stays.
+// Named returns the image ref, as in registry.your.org/fairlead/manager:v1@sha256:…, with the pull policy of i.
 func (i Image) Named(ref string) (Image, error) {
-	i.Tag, i.Digest = "", ""
-	i.Repository, i.Digest, _ = strings.Cut(ref, "@")
-	if colon := strings.LastIndex(i.Repository, ":"); colon > strings.LastIndex(i.Repository, "/") {
-		i.Repository, i.Tag = i.Repository[:colon], i.Repository[colon+1:]
-		if i.Tag == "" {
-			return i, fmt.Errorf("%q: the tag after the colon is missing", ref)
-		}
+	name, err := imagename.Parse(ref)
+	if err != nil {
+		return Image{}, err
 	}
-	if strings.HasSuffix(ref, "@") {
-		return i, fmt.Errorf("%q: the digest after the @ is missing", ref)
-	}
-	if err := i.check(); err != nil {
-		return i, fmt.Errorf("%q: %w", ref, err)
-	}
+	i.Repository, i.Tag, i.Digest = name.Repository, name.Tag, name.Digest
 	return i, nil
 }
 
-// Reference is the image as a container has it. tag is that of an image with neither tag nor digest.
+// Reference returns the image in the form that the field image of a container needs: with the digest, or else the tag. If
+// the image has neither, it gets the argument tag.
 func (i Image) Reference(tag string) string {
 	switch {
 	case i.Digest != "":
@@ -124,6 +118,3 @@ func (i Image) Reference(tag string) string {
 	}
 	return i.Repository + ":" + tag
 }
-
-// Tag is a version as the tag of an image, which has no plus sign. `make images` tags with the same.
-func Tag(version string) string { return strings.ReplaceAll(version, "+", "-") }

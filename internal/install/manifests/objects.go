@@ -18,25 +18,28 @@ import (
 // Names of objects of the host part.
 const (
 	Manager = "fairlead-manager" // the Deployment, its account, its roles
-	Webhook = "fairlead"         // both webhook configurations
-	Service = "fairlead-webhook" // of the webhooks
+	Webhook = "fairlead"         // the mutating and the validating webhook configuration
+	Service = "fairlead-webhook" // the Service by which the API server calls the webhooks
 )
 
-// CRDs are the names of the host's CRDs. Those of the members' kinds are installed by a join.
+// CRDs returns the names of the host's CRDs. It leaves out the CRDs of Delivery and Membership, which a join installs on a
+// member.
 func CRDs() []string {
-	return []string{"approvals." + v1alpha1.Group, "clusterfederateds." + v1alpha1.Group, "federateds." + v1alpha1.Group, "memberclusters." + v1alpha1.Group}
+	return []string{"approvals." + v1alpha1.Group, "clusterfederateds." + v1alpha1.Group, "federateds." + v1alpha1.Group, "memberclusters." + v1alpha1.Group,
+		"memberreports." + v1alpha1.Group}
 }
 
-// order is the order of kinds in an installation: an object comes after those that it needs. The webhooks come after the manager
-// that serves them.
+// order lists the kinds in the order in which an installation applies them: each object comes after the objects that it
+// needs. The webhook configurations come last: the API server calls the manager's webhooks as soon as the configurations
+// exist.
 var order = []string{"Namespace", "CustomResourceDefinition", "PriorityClass", "ServiceAccount",
 	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", // before the rights that they limit
 	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
-	"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate", "Deployment", "ServiceMonitor",
+	"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate", "Deployment", "ServiceMonitor", "PrometheusRule",
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
-// Objects returns the objects of an installation, in the order of their installation. tag is the tag of the image if the values name
-// neither tag nor digest.
+// Objects returns the objects of an installation, in the order of their installation. tag is the tag of the manager's
+// image; it has no effect if the values have image.tag or image.digest.
 func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
 	folders := []config.Folder{config.CRD, config.RBAC, config.Manager, config.Webhook}
 	if v.CertManager.Enabled {
@@ -44,7 +47,7 @@ func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
 	} else {
 		folders = append(folders, config.Rotation)
 	}
-	if v.ServiceMonitor.Enabled {
+	if v.ServiceMonitor.Enabled || v.PrometheusRule.Enabled {
 		folders = append(folders, config.Prometheus)
 	}
 	var all []*unstructured.Unstructured
@@ -54,7 +57,7 @@ func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
 			return nil, err
 		}
 		for _, obj := range objects {
-			if !v.wants(obj) {
+			if folder == config.Prometheus && !v.monitors(obj) || !v.wants(obj) {
 				continue
 			}
 			if err := v.configure(obj, tag); err != nil {
@@ -74,7 +77,7 @@ func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// wants reports whether an object is part of the installation.
+// wants reports whether an installation with these values includes an object from the files in config/.
 func (v Values) wants(obj *unstructured.Unstructured) bool {
 	switch obj.GetKind() {
 	case "CustomResourceDefinition":
@@ -89,6 +92,14 @@ func (v Values) wants(obj *unstructured.Unstructured) bool {
 	return true
 }
 
+// monitors reports whether an installation with these values includes an object of config.Prometheus.
+func (v Values) monitors(obj *unstructured.Unstructured) bool {
+	if obj.GetKind() == "PrometheusRule" {
+		return v.PrometheusRule.Enabled
+	}
+	return v.ServiceMonitor.Enabled
+}
+
 // configure applies the values to an object.
 func (v Values) configure(obj *unstructured.Unstructured, tag string) error {
 	switch obj.GetKind() {
@@ -99,6 +110,10 @@ func (v Values) configure(obj *unstructured.Unstructured, tag string) error {
 	case "ServiceMonitor":
 		labels := obj.GetLabels()
 		maps.Copy(labels, v.ServiceMonitor.Labels)
+		obj.SetLabels(labels)
+	case "PrometheusRule":
+		labels := obj.GetLabels()
+		maps.Copy(labels, v.PrometheusRule.Labels)
 		obj.SetLabels(labels)
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 		if v.CertManager.Enabled {

@@ -16,23 +16,25 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// PlaceholderRepository is the default of image.repository. No registry has it.
+// PlaceholderRepository is the default of image.repository. No such repository exists, so the user must give another one.
 const PlaceholderRepository = "registry.example.com/fairlead/manager"
 
 // Values are the settings of an installation.
 type Values struct {
-	Global           map[string]any                `json:"global,omitempty"` // Helm adds it to a subchart; nothing reads it
+	Global           map[string]any                `json:"global,omitempty"` // Helm adds this value to a subchart; Fairlead does not read it
 	Image            Image                         `json:"image"`
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets"`
-	// CreateNamespace set to false leaves the namespace, which has to be there, and its labels alone.
+	// CreateNamespace makes the installation create the namespace and set its labels. If it is false, the namespace has to
+	// exist, and the installation leaves its labels as they are.
 	CreateNamespace bool      `json:"createNamespace"`
 	Replicas        int32     `json:"replicas"`
 	Resources       Resources `json:"resources"`
-	// GoMemoryLimit is GOMEMLIMIT of the manager; empty sets none.
+	// GoMemoryLimit is the value of the manager's environment variable GOMEMLIMIT, for example 900MiB. With "" the
+	// variable is not set.
 	GoMemoryLimit string `json:"goMemoryLimit"`
-	// Env are more environment variables of the manager.
+	// Env are additional environment variables of the manager.
 	Env []corev1.EnvVar `json:"env"`
-	// PodUser is the user and group of the manager's pods; nil leaves them to the cluster.
+	// PodUser is the user id and group id of the manager's pods. If it is nil, the cluster chooses the ids.
 	PodUser        *int64              `json:"podUser,omitempty"`
 	NodeSelector   map[string]string   `json:"nodeSelector"`
 	Tolerations    []corev1.Toleration `json:"tolerations"`
@@ -41,15 +43,19 @@ type Values struct {
 	NetworkPolicy  Switch              `json:"networkPolicy"`
 	CertManager    Switch              `json:"certManager"`
 	ServiceMonitor ServiceMonitor      `json:"serviceMonitor"`
-	// LogLevel is debug, info, error, or a number.
+	PrometheusRule PrometheusRule      `json:"prometheusRule"`
+	// LogLevel is debug, info, error, or a number from 1 on.
 	LogLevel  intstr.IntOrString `json:"logLevel"`
 	ExtraArgs []string           `json:"extraArgs"`
 }
 
-// Image is the image of the manager. Digest wins over Tag; with neither, the tag is that of the version that is installed.
+// Image is the image of the manager.
 type Image struct {
-	Repository string            `json:"repository"`
-	Tag        string            `json:"tag"`
+	Repository string `json:"repository"`
+	// Tag is the tag of the image; "" means the tag for the version that is installed. If Digest is set, Tag has no
+	// effect.
+	Tag string `json:"tag"`
+	// Digest is sha256: and 64 hexadecimal digits; "" means that Tag selects the image.
 	Digest     string            `json:"digest"`
 	PullPolicy corev1.PullPolicy `json:"pullPolicy"`
 }
@@ -60,24 +66,36 @@ type Resources struct {
 	Limits   corev1.ResourceList `json:"limits,omitempty"`
 }
 
-// PriorityClass is created if Create is set. Otherwise Name is the name of an existing PriorityClass, or empty for none.
+// PriorityClass describes the PriorityClass of the manager's pods.
 type PriorityClass struct {
-	Create bool   `json:"create"`
-	Name   string `json:"name"`
+	// Create makes the installation create the PriorityClass. If it is false, the PriorityClass has to exist.
+	Create bool `json:"create"`
+	// Name is the name of the PriorityClass. It may be "" only if Create is false; the pods then have no PriorityClass.
+	Name string `json:"name"`
 }
 
-// Switch turns a part of the installation on.
+// Switch turns an optional part of the installation on or off.
 type Switch struct {
 	Enabled bool `json:"enabled"`
 }
 
-// ServiceMonitor is made if Enabled is set, with Labels by which a Prometheus selects it.
+// ServiceMonitor describes the ServiceMonitor object for Prometheus.
 type ServiceMonitor struct {
-	Enabled bool              `json:"enabled"`
-	Labels  map[string]string `json:"labels"`
+	// Enabled makes the installation create the ServiceMonitor.
+	Enabled bool `json:"enabled"`
+	// Labels are labels of the ServiceMonitor, by which a Prometheus selects it.
+	Labels map[string]string `json:"labels"`
 }
 
-// Default returns the values of an installation without settings.
+// PrometheusRule describes the PrometheusRule object with recording rules and alerts.
+type PrometheusRule struct {
+	// Enabled makes the installation create the PrometheusRule.
+	Enabled bool `json:"enabled"`
+	// Labels are labels of the PrometheusRule, by which a Prometheus selects it.
+	Labels map[string]string `json:"labels"`
+}
+
+// Default returns the values of an installation for which the user gives no values.
 func Default() Values {
 	return Values{
 		Image:            Image{Repository: PlaceholderRepository, PullPolicy: corev1.PullIfNotPresent},
@@ -96,13 +114,15 @@ func Default() Values {
 		PriorityClass:  PriorityClass{Create: true, Name: "fairlead-manager"},
 		NetworkPolicy:  Switch{Enabled: true},
 		ServiceMonitor: ServiceMonitor{Labels: map[string]string{}},
+		PrometheusRule: PrometheusRule{Labels: map[string]string{}},
 		LogLevel:       intstr.FromString("info"),
 		ExtraArgs:      []string{},
 	}
 }
 
-// Parse reads values from YAML, as a file for Helm has them. A value that is left out has its default. As with Helm, mappings are
-// merged, lists are replaced, and null removes what a default has. The error names every value that is wrong.
+// Parse reads values from YAML in the form of a Helm values file. A value that is left out gets its default. As with Helm,
+// a mapping is merged with the default, a list replaces the default, and null removes the default. The error names every
+// value that is wrong.
 func Parse(text []byte) (Values, error) {
 	content, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -114,7 +134,7 @@ func Parse(text []byte) (Values, error) {
 	}
 	top, ok := given.(map[string]any)
 	if !ok && given != nil {
-		return Values{}, errors.New("it holds no values: a file of values is a mapping, as in `replicas: 2`")
+		return Values{}, errors.New("it holds no values: a values file is a YAML mapping, as in `replicas: 2`")
 	}
 	defaults, err := asMap(Default())
 	if err != nil {
@@ -139,21 +159,23 @@ func Parse(text []byte) (Values, error) {
 	return v, errors.Join(append(unknown, v.Check())...)
 }
 
-// checkAmounts returns an error for an amount of a resource that Kubernetes cannot parse. The decoder would not name the field.
+// checkAmounts returns an error that names the field if Kubernetes cannot parse the amount of a resource. The error of the
+// JSON decoder would not name the field.
 func checkAmounts(all map[string]any) error {
 	resources, _ := all["resources"].(map[string]any)
 	for _, part := range []string{"requests", "limits"} {
 		amounts, _ := resources[part].(map[string]any)
 		for name, amount := range amounts {
 			if _, err := resource.ParseQuantity(fmt.Sprint(amount)); err != nil {
-				return fmt.Errorf("resources.%s.%s: %q is no amount; give, for example, 500m or 1Gi", part, name, fmt.Sprint(amount))
+				return fmt.Errorf("resources.%s.%s: %q is not an amount of a resource; give, for example, 500m or 1Gi", part, name, fmt.Sprint(amount))
 			}
 		}
 	}
 	return nil
 }
 
-// typeError names the value that has the wrong type. The decoder reports only the first one.
+// typeError returns an error that names the value with the wrong type. If several values have a wrong type, the decoder reports only
+// the first of them.
 func typeError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -175,7 +197,8 @@ func typeError(err error) error {
 	return fmt.Errorf("%s: got a %s, expected %s", wrong.Field, wrong.Value, expected)
 }
 
-// merge puts given over defaults, as Helm does.
+// merge changes defaults as Helm does, and returns defaults. A null in given deletes the key. If both values of a key are
+// mappings, merge merges them. Otherwise the value in given replaces the default.
 func merge(defaults, given map[string]any) map[string]any {
 	for key, value := range given {
 		into, isMap := defaults[key].(map[string]any)
@@ -204,17 +227,17 @@ func asMap(v any) (map[string]any, error) {
 	return m, nil
 }
 
-// SetImage returns a file of values with the image that ref names. Everything else in it stays.
+// SetImage returns the values file text with the manager's image set to ref. The other values stay as they are.
 func SetImage(text []byte, ref string) ([]byte, error) {
 	image, err := Default().Image.Named(ref)
 	if err != nil {
-		return nil, fmt.Errorf("image %w", err)
+		return nil, fmt.Errorf("--image: %w", err)
 	}
 	values := map[string]any{}
 	if err := yaml.UnmarshalStrict(text, &values); err != nil {
 		return nil, fmt.Errorf("it is not YAML: %w", err)
 	}
-	if values == nil { // the file says null
+	if values == nil { // the file contains only null
 		values = map[string]any{}
 	}
 	set := map[string]any{"repository": image.Repository, "tag": image.Tag, "digest": image.Digest}

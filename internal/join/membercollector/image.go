@@ -6,69 +6,59 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/imagename"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// The Deployment of the manager on the host, and its container.
+// The names of the manager's Deployment on the host, and of its container.
 const (
 	Manager          = "fairlead-manager"
 	managerContainer = "manager"
 )
 
 const (
-	// AnnotationCollectorImage on the manager's Deployment names the image of the collectors. The host's installation sets it where
-	// the name does not follow from the manager's image. On a collector's Deployment it is the image that a join was given.
+	// AnnotationCollectorImage is an annotation whose value is an image of the collector. On the manager's Deployment it
+	// is the image for the collectors of all members. The host's installation sets it if hostctl cannot derive that image
+	// from the manager's image. On a collector's Deployment it is the image that the user gave to a join.
 	AnnotationCollectorImage = v1alpha1.Group + "/collector-image"
-	// annotationManagerImage is the manager's image at the join that was given AnnotationCollectorImage.
+	// annotationManagerImage is an annotation on a collector's Deployment. Its value is the image that the manager had
+	// when a join set AnnotationCollectorImage.
 	annotationManagerImage = v1alpha1.Group + "/manager-image"
 )
 
-// ImageOfHost is the name that, given as an image, makes a member follow the host's manager again.
+// ImageOfHost is a value of --image. With it the join derives the collector's image from the host's manager, even if the
+// user gave an image to an earlier join.
 const ImageOfHost = "host"
 
-// reference is REPOSITORY[:TAG][@DIGEST]. The runtime on the node checks the rest.
-var reference = regexp.MustCompile(`^([a-z0-9][a-zA-Z0-9._:/-]*?)(:([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(@(sha256:[0-9a-f]{64}))?$`)
-
-// imageName is an image's name in its parts; tag and digest may be empty.
-type imageName struct{ repository, tag, digest string }
-
-func parseImage(image string) (imageName, error) {
-	parts := reference.FindStringSubmatch(image)
-	if parts == nil {
-		return imageName{}, fmt.Errorf("%q is no image: write REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@sha256:DIGEST", image)
-	}
-	return imageName{repository: parts[1], tag: parts[3], digest: parts[5]}, nil
-}
-
-// CheckImage refuses an image that a join cannot use.
+// CheckImage returns an error if image is neither "", nor ImageOfHost, nor an image reference.
 func CheckImage(image string) error {
 	if image == "" || image == ImageOfHost {
 		return nil
 	}
-	_, err := parseImage(image)
+	_, err := imagename.Parse(image)
 	return err
 }
 
-// CheckRegistry refuses a registry that a join cannot use.
+// CheckRegistry returns an error if registry is neither "" nor of the form HOST[:PORT][/PREFIX].
 func CheckRegistry(registry string) error {
 	if registry == "" {
 		return nil
 	}
-	name, err := parseImage(strings.TrimRight(registry, "/") + "/collector")
-	if err != nil || strings.Contains(registry, "://") || name.tag != "" {
-		return fmt.Errorf("%q is no registry: write HOST[:PORT][/PREFIX]", registry)
+	// imagename checks repositories and not registries, so CheckRegistry checks the repository that the collector's image
+	// would have.
+	if imagename.CheckRepository(strings.TrimRight(registry, "/")+"/collector") != nil {
+		return fmt.Errorf("%q is not a registry: write HOST[:PORT][/PREFIX]", registry)
 	}
 	return nil
 }
 
-// containerOf is a container of a Deployment, empty if it has none of that name.
+// containerOf returns the container of that name in a Deployment, or an empty Container if the Deployment has no such container.
 func containerOf(d *appsv1.Deployment, name string) corev1.Container {
 	if d != nil {
 		for _, c := range d.Spec.Template.Spec.Containers {
@@ -80,24 +70,30 @@ func containerOf(d *appsv1.Deployment, name string) corev1.Container {
 	return corev1.Container{}
 }
 
-// chosenImage is the image of a collector, and the annotations that keep the choice for the next join.
+// chosenImage is the image of a collector. If the user gave the image to this or an earlier join, annotations record it for
+// the next join; nil for any other image.
 type chosenImage struct {
 	image       string
 	annotations map[string]string
 }
 
-// chooseImage takes the image that this join is given, else the image that an earlier join was given, else the image that
-// belongs to the host's manager. An image of an earlier join takes the tag of the manager when the manager has another image
-// than at that join: so a join after an upgrade of the host upgrades the collector.
+// chooseImage returns the first of these images that exists:
+//
+//  1. the image that the user gave to this join, by --image or --image-registry
+//  2. the image that the user gave to an earlier join, unless this join has --image host
+//  3. the image that chooseImage derives from the host's manager
+//
+// If the manager's image has changed since the earlier join, image 2 keeps its repository and gets the tag of the manager's
+// image. So a join after an upgrade of the host upgrades the collector too.
 func chooseImage(manager *appsv1.Deployment, given Given, present *appsv1.Deployment) (chosenImage, error) {
 	of := containerOf(manager, managerContainer).Image
 	keep := func(image string) (chosenImage, error) {
-		name, err := parseImage(image)
+		name, err := imagename.Parse(image)
 		if err != nil {
 			return chosenImage{}, err
 		}
-		if name.tag == "" && name.digest == "" {
-			if image, err = withTagOf(of, name.repository); err != nil {
+		if name.Tag == "" && name.Digest == "" {
+			if image, err = withTagOf(of, name.Repository); err != nil {
 				return chosenImage{}, err
 			}
 		}
@@ -115,11 +111,11 @@ func chooseImage(manager *appsv1.Deployment, given Given, present *appsv1.Deploy
 		return chosenImage{image: earlier, annotations: map[string]string{
 			AnnotationCollectorImage: earlier, annotationManagerImage: present.Annotations[annotationManagerImage]}}, nil
 	default:
-		name, err := parseImage(earlier)
+		name, err := imagename.Parse(earlier)
 		if err != nil {
-			return chosenImage{}, err
+			return chosenImage{}, fmt.Errorf("annotation %s of the collector's Deployment on the member: %w. Or give --image", AnnotationCollectorImage, err)
 		}
-		return keep(name.repository)
+		return keep(name.Repository)
 	}
 }
 
@@ -130,41 +126,48 @@ func earlierImage(present *appsv1.Deployment) string {
 	return present.Annotations[AnnotationCollectorImage]
 }
 
-// imageOfHost is the collector's image that belongs to the host's manager: both are pushed to one place under one tag.
+// imageOfHost returns the collector's image that belongs to the host's manager: the value of the annotation
+// AnnotationCollectorImage on the manager's Deployment. Without the annotation it derives the image from the manager's
+// image, because both images are pushed to one registry under one tag.
 func imageOfHost(manager *appsv1.Deployment) (string, error) {
 	if manager != nil && manager.Annotations[AnnotationCollectorImage] != "" {
 		image := manager.Annotations[AnnotationCollectorImage]
-		_, err := parseImage(image)
-		return image, err
+		if _, err := imagename.Parse(image); err != nil {
+			return "", fmt.Errorf("annotation %s of the host's Deployment %s/%s: %w", AnnotationCollectorImage, v1alpha1.SystemNamespace, Manager, err)
+		}
+		return image, nil
 	}
 	image := containerOf(manager, managerContainer).Image
 	if image == "" {
-		return "", fmt.Errorf("the host has no Deployment %s/%s from whose image the name of the collector's follows: give --image, or run the collector in the manager with --collector Host",
+		return "", fmt.Errorf("the host has no Deployment %s/%s, so hostctl cannot derive the collector's image from the manager's. "+
+			"Give --image, or run the collector in the manager with --collector Host",
 			v1alpha1.SystemNamespace, Manager)
 	}
-	name, err := parseImage(image)
+	name, err := imagename.Parse(image)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("the manager's image in the host's Deployment %s/%s: %w. Or give --image", v1alpha1.SystemNamespace, Manager, err)
 	}
-	prefix, found := strings.CutSuffix(name.repository, "/manager")
+	prefix, found := strings.CutSuffix(name.Repository, "/manager")
 	if !found {
 		return "", fmt.Errorf("the manager's image %s does not end in /manager, so hostctl cannot derive the collector's image from it. Give --image", image)
 	}
 	return withTagOf(image, prefix+"/collector")
 }
 
-// withTagOf is a repository with the tag of another image. Where that has a digest only, the tag is that of this version.
+// withTagOf returns a repository with the tag of image. If image has only a digest, withTagOf takes the version of this
+// hostctl as the tag. If image has neither tag nor digest, it takes the tag latest.
 func withTagOf(image, repository string) (string, error) {
 	if image == "" {
-		return "", errors.New("the host has no Deployment of the manager whose tag the collector's image could take: give --image REPOSITORY:TAG")
+		return "", errors.New("--image has no tag, and hostctl cannot take the tag of the manager's image, because the host has no Deployment of the manager: give --image REPOSITORY:TAG")
 	}
-	name, err := parseImage(image)
+	name, err := imagename.Parse(image)
 	switch {
 	case err != nil:
-		return "", err
-	case name.tag == "" && name.digest != "":
-		// The collector's image has another digest. Both are pushed under the tag of their version.
-		return repository + ":" + strings.ReplaceAll(version.String(), "+", "-"), nil
+		return "", fmt.Errorf("the manager's image in the host's Deployment %s/%s: %w. Or give --image with a tag", v1alpha1.SystemNamespace, Manager, err)
+	case name.Tag == "" && name.Digest != "":
+		// The digest belongs to the manager's image, so the collector's image cannot have it. But all images of one version
+		// are pushed under the version's tag.
+		return repository + ":" + imagename.TagOf(version.String()), nil
 	}
-	return repository + ":" + cmp.Or(name.tag, "latest"), nil
+	return repository + ":" + cmp.Or(name.Tag, "latest"), nil
 }

@@ -14,7 +14,7 @@ import (
 
 const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// managerOf is the host's manager with an image.
+// managerOf returns the Deployment of a host's manager with this image.
 func managerOf(image string) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "sidecar", Image: "other/sidecar:v9"}, {Name: managerContainer, Image: image}}
@@ -25,6 +25,8 @@ func TestTheImageOfACollector(t *testing.T) {
 	v1, v2 := managerOf("registry.org:5000/fairlead/manager:v1"), managerOf("registry.org:5000/fairlead/manager:v2")
 	named := managerOf("registry.org/m@" + digest)
 	named.Annotations = map[string]string{AnnotationCollectorImage: "registry.org/c@" + digest}
+	misnamed := managerOf("registry.org/manager:v1")
+	misnamed.Annotations = map[string]string{AnnotationCollectorImage: "registry.org/Collector"}
 	// joined is the Deployment of an earlier join with these settings.
 	joined := func(manager *appsv1.Deployment, given Given) *appsv1.Deployment {
 		s, err := Settle("eu-1", given, manager, nil)
@@ -53,6 +55,8 @@ func TestTheImageOfACollector(t *testing.T) {
 		"a tag and a digest":                          {manager: managerOf("r/manager:v1@" + digest), want: "r/collector:v1"},
 		"no manager":                                  {wantErr: "the host has no Deployment fairlead-system/fairlead-manager"},
 		"a manager by digest":                         {manager: managerOf("r/manager@" + digest), want: "r/collector:" + strings.ReplaceAll(version.String(), "+", "-")},
+		"a manager without a correct image":           {manager: managerOf("r/manager:v1+2"), wantErr: "the manager's image in the host's Deployment fairlead-system/fairlead-manager"},
+		"an annotation that names no image":           {manager: misnamed, wantErr: "annotation " + AnnotationCollectorImage + " of the host's Deployment"},
 		"a manager of another name":                   {manager: managerOf("r/fairlead:v1"), wantErr: "does not end in /manager, so hostctl cannot derive"},
 		"a mirror without a tag":                      {given: Given{Registry: "mirror"}, wantErr: "give --image REPOSITORY:TAG"},
 	} {
@@ -80,13 +84,15 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		"all of them":         {given: Given{Image: "a.b:5000/c/d:v1@" + digest, PullSecrets: []string{"registry"}, Tolerations: []string{"edge", "a=b:NoSchedule", ":NoExecute"}}},
 		"a mirror":            {given: Given{Registry: "a.b:5000/c"}},
 		"both":                {given: Given{Image: "a", Registry: "b"}, want: "give one of them"},
-		"an image with space": {given: Given{Image: "a b"}, want: "is no image"},
-		"a short digest":      {given: Given{Image: "a@sha256:12"}, want: "is no image"},
-		"a URL":               {given: Given{Registry: "https://mirror"}, want: "is no registry"},
-		"a secret's name":     {given: Given{PullSecrets: []string{"A_B"}}, want: "is no name of a Secret"},
-		"an effect":           {given: Given{Tolerations: []string{"a:Never"}}, want: "the effect is"},
-		"a key":               {given: Given{Tolerations: []string{"a b"}}, want: "is no key of a taint"},
-		"a value":             {given: Given{Tolerations: []string{"a=b c"}}, want: "is no value of a taint"},
+		"an image with space": {given: Given{Image: "a b"}, want: "is not an image reference"},
+		"a short digest":      {given: Given{Image: "a@sha256:12"}, want: "is not an image reference"},
+		"an image by URL":     {given: Given{Image: "https://r/c:v1"}, want: `--image: "https://r/c:v1" is not an image reference: `},
+		"a tag in a registry": {given: Given{Registry: "mirror/c:v1"}, want: "is not a registry"},
+		"a URL":               {given: Given{Registry: "https://mirror"}, want: "is not a registry"},
+		"a secret's name":     {given: Given{PullSecrets: []string{"A_B"}}, want: "is not a valid name of a Secret"},
+		"an effect":           {given: Given{Tolerations: []string{"a:Never"}}, want: "the effect has to be"},
+		"a key":               {given: Given{Tolerations: []string{"a b"}}, want: "is not a valid key of a taint"},
+		"a value":             {given: Given{Tolerations: []string{"a=b c"}}, want: "is not a valid value of a taint"},
 		"every taint":         {given: Given{Tolerations: []string{""}}, want: "write KEY"},
 	} {
 		t.Run(name, func(t *testing.T) {

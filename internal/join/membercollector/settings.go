@@ -13,29 +13,33 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// None means that there is none, when it is the only pull secret or the only toleration that is given.
+// None as the only value of --image-pull-secret or --toleration removes the pull secrets or the tolerations of earlier
+// joins.
 const None = "none"
 
-// Given are the settings that a join was given. An empty one stays as an earlier join left it; in a first join the image and
-// the pull secrets are those of the host's manager.
+// Given are the settings that the user gave to a join. If a setting is empty, the join keeps the value of an earlier join.
+// In a first join, an empty image or empty pull secrets mean those of the host's manager.
 type Given struct {
 	// Image is REPOSITORY[:TAG][@DIGEST]. Without tag and digest it gets the tag of the manager's image. The value
-	// ImageOfHost drops the image that an earlier join was given: the collector's image is the manager's again.
+	// ImageOfHost means that the join derives the image from the manager's image, even if an earlier join was given an
+	// image.
 	Image string
-	// Registry is HOST[:PORT][/PREFIX] that holds the image `collector` with the tag of the manager's image.
+	// Registry is HOST[:PORT][/PREFIX]. The member pulls the image `collector` from this registry, with the tag of the
+	// manager's image.
 	Registry string
-	// PullSecrets are Secrets in fairlead-system of the host, which join copies to the member, or of the member.
+	// PullSecrets are names of Secrets in fairlead-system. The join copies these Secrets from the host to the member. A
+	// Secret of such a name that no join created on the member stays as it is, and is used instead.
 	PullSecrets []string
 	// Tolerations are KEY[=VALUE][:EFFECT], or :EFFECT for every taint of an effect.
 	Tolerations []string
 }
 
-// IsZero reports whether a join was given no setting.
+// IsZero reports whether the user gave no setting.
 func (g Given) IsZero() bool {
 	return g.Image == "" && g.Registry == "" && len(g.PullSecrets) == 0 && len(g.Tolerations) == 0
 }
 
-// Validate checks the settings alone, without the host or the member.
+// Validate returns an error if a setting is invalid, or if two settings contradict each other. It reads neither the host nor the member.
 func (g Given) Validate() error {
 	if g.Image != "" && g.Registry != "" {
 		return fmt.Errorf("--image %s and --image-registry %s: give one of them", g.Image, g.Registry)
@@ -48,31 +52,32 @@ func (g Given) Validate() error {
 	}
 	for _, name := range g.PullSecrets {
 		if msgs := validation.IsDNS1123Subdomain(name); len(msgs) > 0 {
-			return fmt.Errorf("--image-pull-secret: %q is no name of a Secret: %s", name, msgs[0])
+			return fmt.Errorf("--image-pull-secret: %q is not a valid name of a Secret: %s", name, msgs[0])
 		}
 	}
 	_, err := parseTolerations(g.Tolerations)
 	return err
 }
 
-// Settings are what the Deployment of a collector is made from.
+// Settings has the final value of each setting of a collector on a member: the values that the user gave, completed by
+// Settle. Deployment makes the collector's Deployment from it.
 type Settings struct {
 	// ClusterName is the member's name.
 	ClusterName string
 	Image       string
 	PullPolicy  corev1.PullPolicy
 	PullSecrets []string
-	// FromHost are those of PullSecrets that a join copies from the host, because the flags of the join or the Deployment of the
-	// host's manager name them. Only the collector's Deployment on the member names the others, and the member's tenants may have
-	// written that.
+	// FromHost lists the PullSecrets that a join copies from the host. Only the flags of the join and the manager's
+	// Deployment can name these. A name that is only in the collector's Deployment on the member is not enough, because a
+	// user of the member may have put it there to get a Secret of the host.
 	FromHost    []string
 	Tolerations []corev1.Toleration
 
 	annotations map[string]string
 }
 
-// Settle fills the settings that a join was not given: from the Deployment of an earlier join, else from the host's manager. Both
-// may be nil.
+// Settle completes the settings that the user gave. It takes a missing setting from the collector's Deployment of an
+// earlier join (present), or else from the manager's Deployment on the host. Each of the two Deployments may be nil.
 func Settle(clusterName string, given Given, manager, present *appsv1.Deployment) (Settings, error) {
 	s := Settings{ClusterName: clusterName}
 	chosen, err := chooseImage(manager, given, present)
@@ -116,7 +121,7 @@ func secretNames(d *appsv1.Deployment) []string {
 	return names
 }
 
-// parseTolerations reads tolerations as kubectl writes taints.
+// parseTolerations reads tolerations in the form in which kubectl writes taints: KEY=VALUE:EFFECT.
 func parseTolerations(texts []string) ([]corev1.Toleration, error) {
 	if slices.Equal(texts, []string{None}) {
 		return nil, nil
@@ -134,13 +139,13 @@ func parseTolerations(texts []string) ([]corev1.Toleration, error) {
 		effects := []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
 		switch {
 		case !slices.Contains(effects, t.Effect):
-			return nil, fmt.Errorf("--toleration %s: the effect is NoSchedule, PreferNoSchedule or NoExecute", text)
+			return nil, fmt.Errorf("--toleration %s: the effect has to be NoSchedule, PreferNoSchedule or NoExecute", text)
 		case t.Key == "" && (t.Operator == corev1.TolerationOpEqual || t.Effect == ""):
 			return nil, fmt.Errorf("--toleration %q: write KEY, KEY=VALUE, KEY:EFFECT, KEY=VALUE:EFFECT, or :EFFECT for every taint of an effect", text)
 		case t.Key != "" && len(validation.IsQualifiedName(t.Key)) > 0:
-			return nil, fmt.Errorf("--toleration %s: %q is no key of a taint", text, t.Key)
+			return nil, fmt.Errorf("--toleration %s: %q is not a valid key of a taint", text, t.Key)
 		case len(validation.IsValidLabelValue(t.Value)) > 0:
-			return nil, fmt.Errorf("--toleration %s: %q is no value of a taint", text, t.Value)
+			return nil, fmt.Errorf("--toleration %s: %q is not a valid value of a taint", text, t.Value)
 		}
 		all = append(all, t)
 	}

@@ -14,23 +14,26 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// maxWords bounds the text of a kubelet or of an API server in a message, in bytes.
+// maxWords is the largest number of bytes that a message quotes from a text of a kubelet or an API server.
 const maxWords = 512
 
-// State is the state of the collector on a member, as its Deployment and its pods show it.
+// State describes whether the collector on a member runs, and why not. It is computed from the collector's Deployment and pods.
 type State struct {
-	// Available reports whether a collector works there, of whatever version.
+	// Available is true if a collector runs on the member, even one of an earlier version than the Deployment names.
 	Available bool
-	// Image is the image of the Deployment, "" if there is none.
+	// Image is the image in the Deployment; "" if there is no Deployment.
 	Image string
-	// Reason and Message say why the Deployment's own version does not run; both are empty when it does.
-	Reason, Message string
+	// Reason is why the collector does not run in the version that the Deployment names; "" if it runs.
+	Reason string
+	// Message explains Reason to the person on call; "" if Reason is "".
+	Message string
 }
 
-// StateOf reads a Deployment, nil if there is none, and its pods. Reasons are those of a MemberCluster's conditions.
+// StateOf computes the state from the collector's Deployment, which may be nil, and its pods. Reason is then a reason of
+// the conditions of a MemberCluster.
 func StateOf(d *appsv1.Deployment, pods []corev1.Pod) State {
 	if d == nil || !IsOurs(d) {
-		return State{Reason: v1alpha1.ReasonDeploymentMissing, Message: fmt.Sprintf("the Deployment %s/%s is not there", v1alpha1.SystemNamespace, Name)}
+		return State{Reason: v1alpha1.ReasonDeploymentMissing, Message: fmt.Sprintf("the Deployment %s/%s does not exist", v1alpha1.SystemNamespace, Name)}
 	}
 	s := State{Available: d.Status.AvailableReplicas > 0}
 	for _, c := range d.Spec.Template.Spec.Containers {
@@ -43,7 +46,7 @@ func StateOf(d *appsv1.Deployment, pods []corev1.Pod) State {
 	return s
 }
 
-// RolledOut reports whether all replicas run the Deployment's template, and are available.
+// RolledOut reports whether all replicas run the Deployment's present template, and are available.
 func RolledOut(d *appsv1.Deployment) bool {
 	replicas, is := int32(1), d.Status
 	if d.Spec.Replicas != nil {
@@ -83,7 +86,7 @@ func why(d *appsv1.Deployment, pods []corev1.Pod) (reason, message string) {
 	return found, message
 }
 
-// imageReasons are the reasons for which a kubelet waits for an image.
+// imageReasons are the waiting reasons that a kubelet sets while it cannot get a container's image.
 var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
 	"SignatureValidationFailed"}
 
@@ -91,7 +94,7 @@ var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageNam
 func whyPod(p *corev1.Pod) (reason, message string) {
 	name := health.Clean(p.Name, maxWords)
 	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return v1alpha1.ReasonPodUnschedulable, fmt.Sprintf("no node takes pod %s of the collector: %s", name, health.Clean(c.Message, maxWords))
+		return v1alpha1.ReasonPodUnschedulable, fmt.Sprintf("the scheduler finds no node for pod %s of the collector: %s", name, health.Clean(c.Message, maxWords))
 	}
 	node := health.Clean(p.Spec.NodeName, maxWords)
 	for _, c := range p.Status.ContainerStatuses {

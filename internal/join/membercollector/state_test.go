@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// The statuses are those that a kubelet and the controllers of a real cluster write; no kubelet runs in this test.
+// No kubelet runs in this test. The test sets the statuses that the kubelet and the controllers of a real cluster write.
 func TestWhyACollectorDoesNotRun(t *testing.T) {
 	deployed := func(change func(*appsv1.Deployment)) *appsv1.Deployment {
 		d := Deployment(Settings{ClusterName: "eu-1", Image: "r/collector:v2"})
@@ -47,7 +47,7 @@ func TestWhyACollectorDoesNotRun(t *testing.T) {
 		available  bool
 	}{
 		"all is well":                     {deployment: deployed(func(d *appsv1.Deployment) { d.Status.AvailableReplicas, d.Status.UnavailableReplicas = 1, 0 }), available: true},
-		"no Deployment":                   {want: v1alpha1.ReasonDeploymentMissing, wantWords: "fairlead-system/fairlead-collector is not there"},
+		"no Deployment":                   {want: v1alpha1.ReasonDeploymentMissing, wantWords: "fairlead-system/fairlead-collector does not exist"},
 		"a Deployment that no join made":  {deployment: deployed(func(d *appsv1.Deployment) { d.Labels = nil }), want: v1alpha1.ReasonDeploymentMissing},
 		"it was scaled to none":           {deployment: deployed(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To(int32(0)) }), want: v1alpha1.ReasonDeploymentMissing, wantWords: "scaled to 0"},
 		"no controller has looked at it":  {deployment: deployed(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), want: v1alpha1.ReasonCollectorStarting, wantWords: "is being created"},

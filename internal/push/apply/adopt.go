@@ -22,8 +22,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// compareForAdoption adopts a foreign object if the apply would change only Fairlead's marks. A dry run of the same
-// apply shows that.
+// compareForAdoption finds out whether the pass may adopt an object of another client. It may if an apply of the
+// desired object would change nothing but Fairlead's marks. A dry run of that apply shows what would change.
 func (l *looker) compareForAdoption(
 	ctx context.Context, it *item, found *metav1.PartialObjectMetadata,
 ) (claim, *metav1.PartialObjectMetadata, error) {
@@ -40,7 +40,7 @@ func (l *looker) compareForAdoption(
 				return adoptable, found, nil
 			}
 			l.trouble.Add(memberapi.Stalled(v1alpha1.ReasonObjectExists,
-				"%s is there already (%s) and differs from yours in %s: make them equal to adopt it",
+				"%s exists on the member already (%s) and differs from the wrapper's object in %s: make the two equal, so that the manager adopts it",
 				it, managedBy(found), strings.Join(differing, ", ")))
 			return taken, found, nil
 		}
@@ -49,12 +49,17 @@ func (l *looker) compareForAdoption(
 		l.trouble.Add(memberapi.Explain("comparing", it.String(), err))
 		return taken, found, nil
 	}
-	return 0, nil, fmt.Errorf("comparing %s on member %s: %w", it, l.conn.Name(), err)
+	return 0, nil, fmt.Errorf("comparing %s on member %s with the wrapper's object: %w", it, l.conn.Name(), err)
 }
 
-// adopt takes over another client's object as it is. The Delivery and then the object record this before the other
-// marks are on the object: after them a look would conclude that Fairlead made it. again reports that another client
-// changed the object meanwhile.
+// adopt takes over an object of another client without a change of its content:
+//
+//  1. It records the adoption in the Delivery.
+//  2. It sets AnnotationAdopted on the object.
+//  3. It applies the object, which sets the other marks.
+//
+// The order matters: an object with only the other marks would look as if Fairlead had created it, and Fairlead might
+// later delete it. again reports that another client changed the object meanwhile.
 func (a *applier) adopt(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (again bool, err error) {
 	it.entry.Adopted, it.entry.UID = v1alpha1.AdoptedYes, found.UID
 	if err := a.note(ctx); err != nil {
@@ -73,12 +78,12 @@ func (a *applier) adopt(ctx context.Context, it *item, found *metav1.PartialObje
 	return a.applyOver(ctx, it, found.UID, version)
 }
 
-// adoptedManager is the field manager of AnnotationAdopted. A server-side apply of the host does not own the annotation,
-// and so does not remove it.
+// adoptedManager is the field manager of the patch that sets AnnotationAdopted. It is not the field manager of the
+// applies, because an apply without the annotation would then remove the annotation.
 const adoptedManager = v1alpha1.FieldManager + "-adopted"
 
-// markAdopted sets AnnotationAdopted on the object with the uid of the entry. If version is not empty, the object must
-// have that resourceVersion. It returns the new one.
+// markAdopted sets AnnotationAdopted on the object with the entry's uid, and returns the object's new resourceVersion.
+// If version is not "", the API server refuses the patch unless the object has this resourceVersion.
 func (a *applier) markAdopted(ctx context.Context, it *item, version string) (string, error) {
 	metadata := map[string]any{"uid": it.entry.UID, "annotations": map[string]any{v1alpha1.AnnotationAdopted: it.mark()}}
 	if version != "" {
@@ -86,7 +91,7 @@ func (a *applier) markAdopted(ctx context.Context, it *item, version string) (st
 	}
 	body, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
-		return "", fmt.Errorf("encoding the mark of an adoption: %w", err)
+		return "", fmt.Errorf("encoding the annotation that marks an object as adopted: %w", err)
 	}
 	answer, err := member.Do(ctx, a.conn.REST().Patch(types.MergePatchType).AbsPath(it.path()...).
 		Param("fieldManager", adoptedManager).Body(body), true)
@@ -97,8 +102,9 @@ func (a *applier) markAdopted(ctx context.Context, it *item, version string) (st
 	return marked.ResourceVersion, answer.Into(marked)
 }
 
-// markAgain sets AnnotationAdopted on an adopted object that lacks it: an earlier version adopted the object, or another
-// client removed the annotation. A refusal is no trouble, because the Delivery records the adoption.
+// markAgain sets AnnotationAdopted on an adopted object that lacks it: an earlier version of Fairlead adopted the
+// object, or another client removed the annotation. A refusal by the API server is no trouble, because the Delivery
+// also records the adoption.
 func (a *applier) markAgain(ctx context.Context, it *item) error {
 	version, err := a.markAdopted(ctx, it, "")
 	switch {
@@ -110,8 +116,9 @@ func (a *applier) markAgain(ctx context.Context, it *item) error {
 	return nil
 }
 
-// disclaim ends an adoption that did not get as far as the apply. The entry must not name the object any more, because
-// Fairlead may remove the object that an entry names.
+// disclaim undoes an adoption that adopt has begun, when the object turns out to belong to another client after all. It
+// removes the marks from the object and the object's uid from the entry, because Fairlead may later remove an object
+// whose uid is in an entry.
 func (a *applier) disclaim(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) error {
 	if marks.IsAdopted(found, it.mark()) {
 		err := memberapi.Release(ctx, a.conn, it.path(), found)
@@ -123,8 +130,9 @@ func (a *applier) disclaim(ctx context.Context, it *item, found *metav1.PartialO
 	return nil
 }
 
-// differences are the paths, two levels deep, at which two states of an object differ. Fairlead's marks and the
-// fields that the API server sets do not count. It returns the first five.
+// differences returns the paths at which two states of an object differ, for example ".spec.replicas". It compares two
+// levels. It ignores Fairlead's marks, managedFields, resourceVersion and generation. It returns at most five paths,
+// and then a text with the number of further paths.
 func differences(before, after map[string]any) []string {
 	var found []string
 	for _, key := range keysOf(before, after) {
@@ -168,7 +176,7 @@ func keysOf(maps ...map[string]any) []string {
 	return keys
 }
 
-// plainMetadata is metadata without Fairlead's marks and without the fields that the API server changes on every write.
+// plainMetadata returns an object's metadata without Fairlead's marks, managedFields, resourceVersion and generation.
 func plainMetadata(value any) any {
 	meta, ok := value.(map[string]any)
 	if !ok {
@@ -200,7 +208,8 @@ func withoutMarks(value any) map[string]any {
 	return rest
 }
 
-// onlyOurs reports whether Fairlead is the only client that has written an object.
+// onlyOurs reports whether Fairlead's field manager is the only one that has written the object. Writes to
+// subresources, for example to the status, do not count.
 func onlyOurs(found *metav1.PartialObjectMetadata) bool {
 	for i := range found.ManagedFields {
 		if e := &found.ManagedFields[i]; e.Subresource == "" && e.Manager != v1alpha1.FieldManager {
@@ -210,9 +219,9 @@ func onlyOurs(found *metav1.PartialObjectMetadata) bool {
 	return len(found.ManagedFields) > 0
 }
 
-// takeBack undoes an apply that was merged into another client's object. An empty apply removes the fields that only
-// Fairlead owns, and the marks. If other fields depend on them by now, the API server refuses that; takeBack then
-// gives up ownership and leaves the values.
+// takeBack undoes an apply that the API server merged into an object of another client. It sends an empty apply, which
+// removes the marks and the fields that only Fairlead owns. The API server refuses the empty apply if the object would
+// be invalid without these fields. takeBack then gives up their ownership and leaves the values.
 func (a *applier) takeBack(ctx context.Context, it *item, merged *metav1.PartialObjectMetadata) error {
 	nothing, err := json.Marshal(map[string]any{
 		"apiVersion": it.object.GVK.GroupVersion().String(),
@@ -220,7 +229,7 @@ func (a *applier) takeBack(ctx context.Context, it *item, merged *metav1.Partial
 		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": merged.UID},
 	})
 	if err != nil {
-		return fmt.Errorf("encoding an empty apply: %w", err)
+		return fmt.Errorf("encoding the empty apply that undoes an earlier apply: %w", err)
 	}
 	_, err = member.Do(ctx, a.objects.request(it, nothing, true), true)
 	switch {

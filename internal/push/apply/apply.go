@@ -19,10 +19,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
-// looksAgain bounds how often one pass looks at one object again because another client changed or replaced it.
+// looksAgain bounds two kinds of repetition within one pass: how often the pass looks at one object that other clients
+// keep changing, and how often it repeats a write of the Delivery after a conflict.
 const looksAgain = 3
 
-// applier applies the objects of one pass on the member.
+// applier applies the desired objects of one pass.
 type applier struct {
 	conn       *member.Conn
 	desired    *plan.Desired
@@ -30,18 +31,21 @@ type applier struct {
 	namespaces *namespaces
 	look       *looker
 	pruner     *prune.Pruner
-	// names locks object names, so that two passes on one member do not create an object of the same name at once;
-	// nil if only one pass runs.
+	// names locks object names, so that two passes that run at the same time do not create the same object. It is nil if
+	// passes never run at the same time.
 	names keymutex.KeyMutex
-	// native tells which objects may be applied without a look.
+	// native knows for which kinds the pass may try to create an object without reading it first (createonly.go).
 	native *NativeKinds
-	// note writes to the Delivery what must be recorded before the next step.
+	// note writes the present entries to the Delivery, before a step that must not be made without that record.
 	note func(context.Context) error
-	// trouble collects the problems with single objects; the others go on.
+	// trouble collects the problems with single objects; the pass goes on with the other objects.
 	trouble *memberapi.Troubles
+	// rejected is the number of objects whose apply the API server refused, by reason.
+	rejected map[string]int
 }
 
-// apply writes every object that is due, in install order. A refused object does not stop the others.
+// apply applies every object that is due, in install order. If the API server refuses an object, apply goes on with the
+// next one.
 func (a *applier) apply(ctx context.Context, items []*item) error {
 	for _, it := range items {
 		if !it.due || it.refused {
@@ -58,16 +62,17 @@ func (a *applier) apply(ctx context.Context, items []*item) error {
 	return nil
 }
 
-// applied ends the apply of one object. After a CustomResourceDefinition it drops the cached mappings: the member may now
-// serve other kinds.
+// applied forgets which kinds the member serves, after a CustomResourceDefinition was applied: the member may serve
+// other kinds now.
 func (a *applier) applied(it *item) {
 	if it.entry.Kind == "CustomResourceDefinition" && it.entry.State == v1alpha1.EntryApplied {
 		a.conn.ForgetMappings()
 	}
 }
 
-// applyItem applies one object: a recorded object by its uid, an unlisted object only if the name is free, and any other
-// object after a look.
+// applyItem applies one object in one of three ways. If the Delivery records the object as applied, applyItem applies
+// exactly the object with the recorded uid. If no Delivery listed the object, applyItem sends an apply that can only
+// create it. In every other case, or if that does not succeed, the pass first reads the object to find out whose it is.
 func (a *applier) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
 		if it.isNamespace() {
@@ -79,18 +84,20 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		if err != nil || !again {
 			return err
 		}
-		// The recorded object is gone, or another object has its name.
+		// No object with the recorded uid exists. Another object may have the name now.
 		it.recorded, it.entry.State = false, v1alpha1.EntryPending
 	}
 	if a.names != nil {
-		// Two wrappers may both find a name free. Without this lock both would take the object of the first one for
-		// their own.
+		// Two passes, each for another wrapper, may both find that a name is free. Without this lock both would apply their
+		// object, and each wrapper would take the resulting object for its own.
 		name := it.mark()
 		if mayDisturb(it) {
-			name = "neighbours in " + it.object.Namespace // of two neighbours the second has to see the first
+			// One lock for the whole namespace: if two passes create an OperatorGroup there at the same time, the second pass
+			// has to find the first one's.
+			name = "neighbours in " + it.object.Namespace
 		}
 		a.names.LockKey(name)
-		defer func() { _ = a.names.UnlockKey(name) }() // it is held
+		defer func() { _ = a.names.UnlockKey(name) }() // UnlockKey fails only for a key that is not locked
 	}
 	refusal, err := a.applyUnlisted(ctx, it)
 	if err != nil || !it.due {
@@ -104,12 +111,13 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		refusal = nil
 	}
 	a.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Retry: plan.RetrySoon,
-		Message: fmt.Sprintf("other clients changed or replaced %s %d times while the manager applied it; it tries again soon", it, looksAgain)})
+		Message: fmt.Sprintf("other clients changed or replaced %s %d times while the manager applied it; the manager tries again soon", it, looksAgain)})
 	return nil
 }
 
-// isAnother recognises the API server's answers to an apply with a uid: 409 when no such object exists, 422 on
-// metadata.uid when another object has the name.
+// isAnother reports whether the API server refused an apply because the uid or resourceVersion in the request is not
+// that of the object on the member. The API server answers 409 if there is no object of the name or the resourceVersion
+// differs, and 422 on metadata.uid if another object has the name.
 func isAnother(err error) bool {
 	if apierrors.IsConflict(err) {
 		return true
@@ -126,8 +134,9 @@ func isAnother(err error) bool {
 	return false
 }
 
-// applyLooked finds out to whom the object belongs, and acts on it. again reports that another client was faster.
-// refusal is the answer to a create-only apply before the look; nil when there was none.
+// applyLooked reads the object to find out whose it is, and then creates, applies, adopts or leaves it. again reports
+// that another client changed the object meanwhile, so the caller has to call applyLooked again. refusal is the API
+// server's refusal of the create-only apply that applyItem sent before; nil if there was none.
 func (a *applier) applyLooked(ctx context.Context, it *item, refusal error) (again bool, err error) {
 	whose, found, err := a.look.look(ctx, it)
 	if err != nil {
@@ -157,12 +166,13 @@ func (a *applier) applyLooked(ctx context.Context, it *item, refusal error) (aga
 	return false, nil
 }
 
-// make applies an object that was absent, without force. 201 means that Fairlead made it. 200 means that another
-// client was faster and the API server merged the apply into its object; settle then takes that back.
+// make applies, without force, an object that was absent when the pass read it. Status 201 means that this apply
+// created the object. Status 200 means that another client created it first, and the API server merged the apply into
+// it; settle then undoes the apply.
 func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 	if it.entry.UID != "" {
-		// The recorded object is gone. The Delivery has to say so before another object is made. Otherwise the new
-		// object would not be the recorded one, and Fairlead would never remove it.
+		// The recorded object is gone. The Delivery has to record that before the manager creates the object again. If the
+		// pass ended in between, the Delivery would still list the old uid, and Fairlead would never remove the new object.
 		it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
 		if err := a.note(ctx); err != nil {
 			return false, err
@@ -185,8 +195,8 @@ func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 	return a.settle(ctx, it, answer)
 }
 
-// settle acts on the answer to an apply without force. again reports that the apply was merged into another client's
-// object.
+// settle acts on the API server's answer to an apply without force. again reports that the API server had merged the
+// apply into an object of another client, and that settle has undone the apply.
 func (a *applier) settle(ctx context.Context, it *item, answer member.Answer) (again bool, err error) {
 	if answer.Status == http.StatusCreated {
 		return false, it.record(answer)
@@ -196,17 +206,19 @@ func (a *applier) settle(ctx context.Context, it *item, answer member.Answer) (a
 		return false, err
 	}
 	if onlyOurs(merged) {
-		// A late request of this host: of a manager that died or lost its lease.
+		// This host created the object with an earlier request. The manager that sent it ended or lost its lease, and the
+		// request arrived late.
 		return false, it.record(answer)
 	}
 	if err := a.takeBack(ctx, it, merged); err != nil {
-		return false, fmt.Errorf("giving %s on member %s back: %w", it, a.conn.Name(), err)
+		return false, fmt.Errorf("undoing the apply to %s of another client on member %s: %w", it, a.conn.Name(), err)
 	}
 	return true, nil
 }
 
-// applyOver applies by force to exactly the object with the given uid. again reports that it is gone or replaced, so
-// that another look is needed.
+// applyOver applies with force, but only to the object with this uid. If resourceVersion is not "", the object must
+// also have this resourceVersion. again reports that the object on the member is another one, or has changed, so the
+// caller has to read it again.
 func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resourceVersion string) (again bool, err error) {
 	if err := a.handOverReplicas(ctx, it, uid); err != nil {
 		return false, err
@@ -223,8 +235,8 @@ func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resour
 	return false, a.refusedApply(ctx, it, uid, err)
 }
 
-// applyExactly sends one apply by force, to exactly the object with the given uid. marked reports whether the object has
-// AnnotationAdopted.
+// applyExactly sends one apply with force, but only to the object with this uid. If resourceVersion is not "", the
+// object must also have this resourceVersion. marked reports whether the object has AnnotationAdopted.
 func (a *applier) applyExactly(ctx context.Context, it *item, uid types.UID, resourceVersion string) (marked bool, err error) {
 	body, err := a.objects.stamped(it, uid, resourceVersion)
 	if err != nil {
@@ -237,17 +249,19 @@ func (a *applier) applyExactly(ctx context.Context, it *item, uid types.UID, res
 	return it.recordOver(answer)
 }
 
-// refusedApply turns a refusal into trouble of this object, and returns errors that concern the whole member.
+// refusedApply turns the API server's refusal of one object into trouble, and returns an error that concerns the whole
+// member. uid is the uid of the object; "" if it is not known. If the refusal is about an immutable field, and an
+// annotation of the author allows it, refusedApply deletes the object so that the next pass creates it again.
 func (a *applier) refusedApply(ctx context.Context, it *item, uid types.UID, err error) error {
 	if !memberapi.AnsweredAbout(it.entry.Group, err) {
 		return fmt.Errorf("applying %s to member %s: %w", it, a.conn.Name(), err)
 	}
 	if apierrors.IsNotFound(err) {
-		// The kind itself is gone: its CRD was deleted since it was mapped.
+		// The member does not serve the kind any more, because its CRD was deleted after resolve; or the namespace is gone.
 		if memberapi.IsPathGone(err) {
 			a.conn.DoubtMapping(it.groupKind())
 		}
-		a.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
+		a.reject(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
 			"%s: the member does not serve %s any more, or its namespace is gone", it, it.entry.Kind))
 		return nil
 	}
@@ -255,11 +269,21 @@ func (a *applier) refusedApply(ctx context.Context, it *item, uid types.UID, err
 	if t.Reason == v1alpha1.ReasonImmutableField && it.object.Replace && uid != "" && prune.MayReplace(it.groupKind()) {
 		return a.replace(ctx, it, uid)
 	}
-	a.trouble.Add(t)
+	a.reject(t)
 	return nil
 }
 
-// replace deletes an object whose author allows the manager to make it again. The next pass makes it.
+// reject adds the trouble of an object whose apply the API server refused, and counts it.
+func (a *applier) reject(t memberapi.Trouble) {
+	if a.rejected == nil {
+		a.rejected = make(map[string]int)
+	}
+	a.rejected[t.Reason]++
+	a.trouble.Add(t)
+}
+
+// replace deletes an object, because an annotation of the author allows the manager to delete and recreate it. The next
+// pass creates it again.
 func (a *applier) replace(ctx context.Context, it *item, uid types.UID) error {
 	if spared, err := a.pruner.SpareReplaced(ctx, it.String(), uid); spared || err != nil {
 		return err
@@ -269,7 +293,7 @@ func (a *applier) replace(ctx context.Context, it *item, uid types.UID) error {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		it.entry.State = v1alpha1.EntryPending
 		a.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"%s is being deleted to be made again, as its annotation %s asks", it, v1alpha1.AnnotationReplace))
+			"%s is being deleted, and the manager then creates it again: its annotation %s asks for that", it, v1alpha1.AnnotationReplace))
 		return nil
 	case memberapi.AnsweredAbout(it.entry.Group, err):
 		a.trouble.Add(memberapi.Explain("replacing", it.String(), err))

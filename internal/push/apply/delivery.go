@@ -19,27 +19,29 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// delivery is the Delivery of a pair, read and written during a pass.
+// delivery reads and writes the Delivery of one wrapper on one member during a pass.
 type delivery struct {
 	conn    *member.Conn
 	desired *plan.Desired
-	// isNew reports whether the host knows of no Delivery of the pair on the member. The pass then creates one without
-	// a read. If one exists after all, the API server refuses that.
+	// isNew is true if the host knows of no Delivery of the wrapper on the member. The pass then creates the Delivery
+	// without reading first. If the member has one after all, the API server refuses the creation.
 	isNew bool
-	// seals are the keys that seal Deliveries on this member; the zero value seals none and trusts none.
+	// seals signs and verifies the seals of Deliveries on this member. The zero value writes no seal and accepts none.
 	seals deliveries.Seals
 
-	// there is the Delivery as it is on the member; nil when there is none. Set by read, and updated by every write.
+	// there is the member's Delivery of the wrapper, as the pass last read or wrote it; nil when the member has none.
 	there *v1alpha1.Delivery
+	// writes is the number of writes and deletions of the Delivery that the API server accepted.
+	writes int
 }
 
-// isSealed reports whether this host wrote the present Delivery.
+// isSealed reports whether the seal proves that this host wrote the member's Delivery.
 func (d *delivery) isSealed() bool {
 	return d.seals.Verify(d.there.Spec.Seal, &d.there.Spec.Wrapper, d.there.Spec.Target)
 }
 
-// read gets the pair's Delivery. If the wrapper leaves the member, a Delivery of another wrapper of the same name
-// counts as absent: its objects belong to that wrapper.
+// read reads the wrapper's Delivery from the member. If this wrapper is to leave the member, a Delivery of another
+// wrapper of the same name counts as absent: the objects that it lists belong to that other wrapper.
 func (d *delivery) read(ctx context.Context) error {
 	if d.isNew && d.there == nil {
 		return nil
@@ -58,7 +60,7 @@ func (d *delivery) read(ctx context.Context) error {
 		return fmt.Errorf("reading Delivery %s on member %s: %w", name, d.conn.Name(), err)
 	}
 	if found.Name != name || found.UID == "" {
-		return fmt.Errorf("reading Delivery %s on member %s: the answer is no Delivery: is spec.endpoint that of a Kubernetes API server?", name, d.conn.Name())
+		return fmt.Errorf("reading Delivery %s on member %s: the answer is no Delivery; check that spec.endpoint of the MemberCluster is a Kubernetes API server", name, d.conn.Name())
 	}
 	if d.desired.Leaving() && found.Spec.Wrapper.UID != d.desired.Wrapper.UID {
 		return nil
@@ -67,8 +69,9 @@ func (d *delivery) read(ctx context.Context) error {
 	return nil
 }
 
-// write writes spec to the Delivery. It names the uid and the generation that are known, so that two managers cannot
-// overwrite each other. A status that the collector wrote meanwhile changes neither, and is no conflict.
+// write writes spec to the Delivery. The request tests the uid and the generation that the pass read last, so that two
+// managers cannot overwrite each other's spec. The API server also answers with a conflict when the collector writes
+// the status at the same time. The uid and the generation are then unchanged, and write tries again.
 func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error {
 	err := d.writeOnce(ctx, spec)
 	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.isUnchanged(ctx); tries++ {
@@ -77,7 +80,8 @@ func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error 
 	return err
 }
 
-// isUnchanged reads the Delivery again, and reports whether its spec is still the known one.
+// isUnchanged reads the Delivery again, and reports whether it still has the uid and the generation that the pass
+// knows.
 func (d *delivery) isUnchanged(ctx context.Context) bool {
 	if d.there == nil {
 		return false
@@ -101,7 +105,7 @@ func (d *delivery) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) er
 	})
 }
 
-// patch changes the Delivery if it has the given uid and generation. Otherwise the API server answers 422.
+// patch changes the Delivery if it has the given uid and generation. If it does not, the API server answers 422.
 func (d *delivery) patch(ctx context.Context, uid types.UID, generation int64, changes []memberapi.Operation) error {
 	tests := []memberapi.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: uid},
@@ -112,9 +116,10 @@ func (d *delivery) patch(ctx context.Context, uid types.UID, generation int64, c
 
 func (d *delivery) name() string { return deliveries.KeyOf(d.desired.Wrapper).Delivery() }
 
-// send sends a write of the Delivery. The answer is the Delivery as it is now. The write is strict: an API server drops a
-// field that its CRD lacks, and reports success. Without `adopted`, for example, a later pass would delete an object that
-// the member's people made. A strict write is refused instead.
+// send sends a write of the Delivery, and stores the Delivery in the answer in d.there. The write asks for strict
+// validation: without it, an API server whose CRD lacks a field drops the field and reports success. If it dropped the
+// field adopted, for example, a later pass would delete an object that people on the member created. With strict
+// validation, the API server refuses the write.
 func (d *delivery) send(ctx context.Context, req *rest.Request, content any) error {
 	name := d.name()
 	body, err := json.Marshal(content)
@@ -130,10 +135,11 @@ func (d *delivery) send(ctx context.Context, req *rest.Request, content any) err
 		return fmt.Errorf("writing Delivery %s on member %s: %w", name, d.conn.Name(), err)
 	}
 	d.there = written
+	d.writes++
 	return nil
 }
 
-// withdraw deletes the Delivery of a pair that has been left.
+// withdraw deletes the Delivery after the wrapper has left the member.
 func (d *delivery) withdraw(ctx context.Context) error {
 	if d.there == nil {
 		return nil
@@ -143,7 +149,10 @@ func (d *delivery) withdraw(ctx context.Context) error {
 		err = d.withdrawOnce(ctx)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("withdrawing Delivery %s on member %s: %w", d.there.Name, d.conn.Name(), err)
+		return fmt.Errorf("deleting Delivery %s on member %s: %w", d.there.Name, d.conn.Name(), err)
+	}
+	if err == nil {
+		d.writes++
 	}
 	d.there = nil
 	return nil
@@ -155,7 +164,7 @@ func (d *delivery) withdrawOnce(ctx context.Context) error {
 	})
 }
 
-// entries are the entries of the Delivery's inventory, by plan.ObjectID.
+// entries returns the entries of the Delivery's inventory, by the IDs of their objects.
 func (d *delivery) entries() map[plan.ObjectID]v1alpha1.InventoryEntry {
 	if d.there == nil {
 		return nil

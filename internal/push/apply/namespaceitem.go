@@ -12,8 +12,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// makeNamespace creates a Namespace that the wrapper lists, and then applies the rest. It creates it with its marks,
-// so that Fairlead recognises it if the pass dies. again reports that another client was faster.
+// makeNamespace creates a Namespace that the wrapper lists, and then applies its content. It creates the Namespace with
+// Fairlead's marks: if the pass ends between the two requests, the next pass recognises the Namespace by these marks.
+// again reports that another client created the Namespace first.
 func (a *applier) makeNamespace(ctx context.Context, it *item) (again bool, err error) {
 	ns := &unstructured.Unstructured{Object: map[string]any{}}
 	ns.SetName(it.object.Name)
@@ -28,8 +29,9 @@ func (a *applier) makeNamespace(ctx context.Context, it *item) (again bool, err 
 	return a.applyOver(ctx, it, made.UID, "")
 }
 
-// closesNamespace reports whether the member has closed a namespace that is recorded as this wrapper's. If the
-// namespace is gone or replaced, the apply finds that out.
+// closesNamespace reports whether the pass must not apply a Namespace that the Delivery records as this wrapper's: the
+// member has closed it to the host, or refuses to let the manager read it. For a Namespace that is gone or replaced it
+// returns false, because the apply detects that.
 func (a *applier) closesNamespace(ctx context.Context, it *item) (bool, error) {
 	found, err := a.namespaces.get(ctx, it.object.Name)
 	switch {
@@ -37,10 +39,10 @@ func (a *applier) closesNamespace(ctx context.Context, it *item) (bool, error) {
 		return false, nil
 	case err != nil && memberapi.Answered(err):
 		it.refused = true
-		a.trouble.Add(memberapi.Explain("looking at", it.String(), err))
+		a.trouble.Add(memberapi.Explain("reading", it.String(), err))
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("looking at %s on member %s: %w", it, a.conn.Name(), err)
+		return false, fmt.Errorf("reading %s on member %s: %w", it, a.conn.Name(), err)
 	}
 	return a.look.isClosed(it, found), nil
 }

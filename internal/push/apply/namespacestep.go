@@ -16,8 +16,9 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// openNamespace makes sure that the wrapper's namespace exists and is open. If the member keeps it closed, the
-// manager writes nothing there; objects that it delivered while the namespace was open stay.
+// openNamespace creates the wrapper's namespace if it is missing, and checks that it is open to the host. If it is not,
+// openNamespace refuses all items, so that the pass writes nothing there. Objects that earlier passes delivered while
+// the namespace was open stay there.
 func (p *Pass) openNamespace(ctx context.Context) error {
 	namespace := p.desired.Wrapper.Namespace
 	if p.desired.Leaving() || namespace == "" || !p.anythingToApply() {
@@ -41,12 +42,12 @@ func (p *Pass) openNamespace(ctx context.Context) error {
 	}
 	switch {
 	case err != nil && memberapi.Answered(err):
-		p.refuseAll(memberapi.Explain("making", memberapi.Ref("Namespace", namespace), err))
+		p.refuseAll(memberapi.Explain("creating", memberapi.Ref("Namespace", namespace), err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("preparing namespace %s on member %s: %w", namespace, p.member.Conn.Name(), err)
 	case found.DeletionTimestamp != nil:
-		p.member.Namespaces.doubt(way) // for passes that run now; conclude does so for later passes
+		p.member.Namespaces.doubt(way) // at once, because other passes on this member use the cache at the same time
 		p.refuseAll(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is being deleted on the member", namespace))
 	case !p.namespaces.isOpen(found):
 		p.member.Namespaces.doubt(way)
@@ -57,8 +58,8 @@ func (p *Pass) openNamespace(ctx context.Context) error {
 	return nil
 }
 
-// openFor is how long a namespace that was found open counts as open. For a repair this is no longer than it takes to
-// restore objects that were deleted together, since their namespace may have been deleted with them.
+// openFor returns how long this pass may rely on an earlier pass that found the namespace open. A pass with repairs may
+// rely on it for a shorter time: the objects may be missing because their namespace was deleted.
 func (p *Pass) openFor() time.Duration {
 	if len(p.drifted) > 0 {
 		return openForRepairs
@@ -66,8 +67,8 @@ func (p *Pass) openFor() time.Duration {
 	return openForPushes
 }
 
-// anythingToApply reports whether the Delivery lacks some object in its desired state. A pass that only removes
-// objects need not check the namespace.
+// anythingToApply reports whether the pass has to apply an object: the Delivery does not record the object's desired
+// state as applied, or the object has drifted. A pass that applies nothing does not check the namespace.
 func (p *Pass) anythingToApply() bool {
 	recorded := p.delivery.entries()
 	for _, it := range p.items {

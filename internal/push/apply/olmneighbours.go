@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,71 +14,69 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/federate/messages"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// maxNamedNeighbours is how many neighbours a message names.
+// maxNamedNeighbours is how many neighbours a message names. The neighbours of an object are the other objects of its
+// kind in its namespace.
 const maxNamedNeighbours = 3
 
-var (
-	operatorGroups = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: operatorsv1.OperatorGroupKind}
-	subscriptions  = schema.GroupKind{Group: operators.GroupName, Kind: operators.SubscriptionKind}
-)
+var operatorGroup = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: operatorsv1.OperatorGroupKind}
 
-// mayDisturb reports whether the creation of an object could break the operators of other owners in its namespace.
+// mayDisturb reports whether the creation of an object of this kind could break the operators of other owners in its
+// namespace.
 func mayDisturb(it *item) bool {
-	return it.groupKind() == operatorGroups || it.groupKind() == subscriptions
+	return it.groupKind() == operatorGroup || it.groupKind() == upgrade.Subscription
 }
 
 // disturbsNeighbours reports whether the creation of an absent object would break the operators of other owners in its
-// namespace. Then it adds trouble, and the object must not be applied. OLM installs and upgrades nothing in a namespace with two
-// OperatorGroups. And one Manual Subscription makes all InstallPlans of its namespace wait for approval. An object that was there
-// before is made again without this check: its neighbours came after it, or live with it.
+// namespace. If so, it adds trouble, and the pass must not create the object. There are two such cases:
+//
+//   - OLM installs and upgrades nothing in a namespace with two OperatorGroups.
+//   - One Subscription with installPlanApproval Manual makes all InstallPlans of its namespace wait for approval. The
+//     author can allow this case by spec.upgrade.sharedNamespace.
+//
+// An object that an earlier pass left on the member is created again without this check.
 func (a *applier) disturbsNeighbours(ctx context.Context, it *item) (bool, error) {
 	if !mayDisturb(it) || it.wasThere {
 		return false, nil
 	}
-	switch it.groupKind() {
-	case operatorGroups:
-		others, err := a.neighbours(ctx, it)
-		if err != nil {
-			return a.unread(it, err)
-		}
-		if len(others) == 0 {
-			return false, nil
-		}
-		a.trouble.Add(memberapi.Stalled(v1alpha1.ReasonOperatorGroupExists,
-			"%s: namespace %s has OperatorGroup %s, and with two of them OLM installs nothing there; take it out of the wrapper, or use another namespace",
-			it, it.object.Namespace, messages.Few(others, maxNamedNeighbours)))
-		return true, nil
-	case subscriptions:
+	if it.groupKind() == upgrade.Subscription {
 		if a.desired.SharesNamespace {
 			return false, nil
 		}
-		if obj, err := it.object.Unstructured(); err != nil || obj.GetAnnotations()[v1alpha1.AnnotationTargetCSV] == "" {
+		if obj, err := it.object.Unstructured(); err != nil || upgrade.TargetOf(obj) == "" {
 			return false, err
 		}
-		others, err := a.neighbours(ctx, it)
-		if err != nil {
-			return a.unread(it, err)
-		}
-		if len(others) == 0 {
-			return false, nil
-		}
-		a.trouble.Add(memberapi.Stalled(v1alpha1.ReasonNamespaceShared,
-			"%s: namespace %s has Subscription %s of another owner, and one Manual Subscription makes all upgrades there wait for approval; use another "+
-				"namespace, or set spec.upgrade.sharedNamespace: Allow", it, it.object.Namespace, messages.Few(others, maxNamedNeighbours)))
+	}
+	others, err := a.neighbours(ctx, it)
+	if err != nil {
+		return a.unread(it, err)
+	}
+	if len(others) == 0 {
+		return false, nil
+	}
+	names := messages.Few(others, maxNamedNeighbours)
+	if it.groupKind() == operatorGroup {
+		a.trouble.Add(memberapi.Stalled(v1alpha1.ReasonOperatorGroupExists,
+			"%s: namespace %s has OperatorGroup %s already, and OLM installs nothing in a namespace with two; take yours out of the wrapper, or use another namespace",
+			it, it.object.Namespace, names))
 		return true, nil
 	}
-	return false, nil
+	a.trouble.Add(memberapi.Stalled(v1alpha1.ReasonNamespaceShared,
+		"%s: namespace %s has Subscription %s of another owner, and your Manual Subscription would make all upgrades there wait for approval; use another "+
+			"namespace, or set spec.upgrade.sharedNamespace: Allow", it, it.object.Namespace, names))
+	return true, nil
 }
 
-// generatedBy is OLM's annotation on a Subscription that it made for a dependency: its owner is that of another Subscription.
+// generatedBy is the annotation that OLM sets on a Subscription that it creates for a dependency. Such a Subscription
+// belongs to the owner of the Subscription that needs the dependency.
 const generatedBy = "olm.generated-by"
 
-// neighbours are the names of the other objects of an object's kind in its namespace, without those of this wrapper, also of an
-// earlier one of its name, and without those that OLM generated.
+// neighbours returns the names of the item's neighbours that belong to other owners. It leaves out objects of this
+// wrapper, objects of an earlier wrapper of the same name, and Subscriptions that OLM created for a dependency.
 func (a *applier) neighbours(ctx context.Context, it *item) (names []string, err error) {
 	path := member.Path(it.mapping.Resource, it.object.Namespace, "")
 	w := &a.desired.Wrapper
@@ -94,14 +91,15 @@ func (a *applier) neighbours(ctx context.Context, it *item) (names []string, err
 	return names, err
 }
 
-// unread turns a refusal of the list into trouble of the object, and returns errors that concern the whole member.
+// unread turns the API server's refusal to list the neighbours into trouble, and returns an error that concerns the
+// whole member.
 func (a *applier) unread(it *item, err error) (refused bool, _ error) {
 	switch {
 	case apierrors.IsNotFound(err):
-		return false, nil // there is no such kind any more; the apply itself tells that
+		return false, nil // the member no longer serves the kind; the apply reports that
 	case memberapi.AnsweredAbout(it.entry.Group, err):
-		a.trouble.Add(memberapi.ExplainWithout("list", "listing the neighbours of", it.String(), err))
+		a.trouble.Add(memberapi.ExplainWithout("list", "listing the objects of the same kind as", it.String(), err))
 		return true, nil
 	}
-	return true, fmt.Errorf("listing the neighbours of %s on member %s: %w", it, a.conn.Name(), err)
+	return true, fmt.Errorf("listing the objects of the same kind as %s on member %s: %w", it, a.conn.Name(), err)
 }

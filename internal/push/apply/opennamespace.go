@@ -18,16 +18,18 @@ import (
 
 var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-// namespaces makes the requests about namespaces of the member.
+// namespaces reads and creates namespaces on the member.
 type namespaces struct {
 	conn *member.Conn
-	// policy selects the open namespaces of the member.
+	// policy says which namespaces of the member are open to the host.
 	policy v1alpha1.NamespacePolicy
-	// hostLabels reads the labels of a namespace of the host; nil where the manager cannot read them.
+	// hostLabels reads the labels of a namespace on the host. If it is nil, namespaces get no Pod Security labels.
 	hostLabels HostLabels
 }
 
-// isOpen reports whether the member lets the host write into a namespace, and to the Namespace itself.
+// isOpen reports whether the host may write to a Namespace and into it: the policy allows every namespace, or a label
+// says that Fairlead created it or that the member's administrator opened it, or an earlier version of Fairlead created
+// it without that label.
 func (n *namespaces) isOpen(namespace *metav1.PartialObjectMetadata) bool {
 	return n.policy == v1alpha1.NamespacesAll ||
 		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" || marks.CreatedBefore(namespace)
@@ -35,7 +37,8 @@ func (n *namespaces) isOpen(namespace *metav1.PartialObjectMetadata) bool {
 
 func notOpen(namespace string) memberapi.Trouble {
 	return memberapi.Stalled(v1alpha1.ReasonNamespaceNotOpen,
-		"namespace %[1]s was not made by Fairlead and is not open to it: `kubectl label namespace %[1]s %[2]s=true` on the member opens it, or `hostctl join --namespaces All` opens all",
+		"Fairlead did not create namespace %[1]s, and the member has not opened it: `kubectl label namespace %[1]s %[2]s=true` on the member opens it, "+
+			"or `hostctl join --namespaces All` opens all",
 		namespace, v1alpha1.LabelOpen)
 }
 
@@ -43,8 +46,9 @@ func (n *namespaces) get(ctx context.Context, name string) (*metav1.PartialObjec
 	return memberapi.Metadata(ctx, n.conn, member.Path(namespaceResource, "", name))
 }
 
-// create creates a namespace with LabelMade. It is the only place that sends the label: an apply that had it would
-// put it on a namespace that others have created. An error may be AlreadyExists.
+// create creates a namespace with LabelMade, which says that Fairlead created it. No other request sends this label: an
+// apply with the label would also set it on a namespace that another client created. The error is AlreadyExists if the
+// namespace exists.
 func (n *namespaces) create(ctx context.Context, ns *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
 	ns.SetAPIVersion("v1")
 	ns.SetKind("Namespace")

@@ -16,25 +16,28 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// claim is the result of a look: to whom an object on the member belongs, and what Fairlead may do with it. The zero
-// value is a bug.
+// claim says whose an object on the member is, and what the pass may do with it. The method look returns the zero value
+// only together with an error.
 type claim int
 
 const (
 	_ claim = iota
-	// absent: there is no such object; it may be made.
+	// absent: the object does not exist; the pass may create it.
 	absent
-	// ours: this wrapper's object. Or an object that a deleted wrapper of the same name kept, if it equals the
-	// desired one.
+	// ours: the object belongs to this wrapper. It has this wrapper's marks, or an earlier wrapper of the same name left
+	// it (isLeftToUs), or it is a Namespace that the manager created for a Federated.
 	ours
-	// adoptable: another client made it, and the author allows Fairlead to adopt it as it is.
+	// adoptable: the object belongs to another client. The pass may adopt it, because the author allows adoption and an
+	// apply would change only Fairlead's marks.
 	adoptable
-	// taken: it belongs to another client and must not be written. There is trouble that names the owner.
+	// taken: the pass must not write the object, because the object belongs to another client, or the API server refused
+	// to let the manager read it. The trouble of the pass has the reason.
 	taken
-	// dying: it is being deleted, or its state cannot be read now. There is trouble with the reason.
+	// dying: the pass cannot decide yet, because the object is being deleted, or the member does not serve the cached URL
+	// path of the kind. The trouble of the pass has the reason.
 	dying
-	// closed: a namespace that the member has closed to the host. Its entry stays as recorded. There is trouble that
-	// says so.
+	// closed: the object is a Namespace that the member has closed to the host, so the pass must not write it. The trouble
+	// of the pass has the reason.
 	closed
 )
 
@@ -47,15 +50,16 @@ type looker struct {
 	trouble    *memberapi.Troubles
 }
 
-// look finds out to whom an object belongs that is not recorded as applied. It returns the metadata of an object that
-// exists.
+// look finds out whose an object is that the Delivery does not record as applied. It also returns the object's
+// metadata; nil if the object is absent or could not be read.
 func (l *looker) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
 	found, err := memberapi.Metadata(ctx, l.conn, it.path())
 	if memberapi.IsPathGone(err) {
-		// The member does not serve the path to which the kind was mapped. So it is not known whether the object exists.
+		// The member does not serve the URL path of the cached mapping, so the answer does not show whether the object
+		// exists.
 		l.conn.DoubtMapping(it.groupKind())
 		l.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
-			"%s: the member no longer serves %s where it did; the manager looks the kind up again", it, it.entry.Kind))
+			"%s: the member no longer serves %s under the API path of the last push; the manager looks the kind up again", it, it.entry.Kind))
 		return dying, nil, nil
 	}
 	if apierrors.IsNotFound(err) {
@@ -64,14 +68,14 @@ func (l *looker) look(ctx context.Context, it *item) (claim, *metav1.PartialObje
 	if err != nil {
 		if memberapi.AnsweredAbout(it.entry.Group, err) {
 			it.refused = true
-			l.trouble.Add(memberapi.Explain("looking at", it.String(), err))
+			l.trouble.Add(memberapi.Explain("reading", it.String(), err))
 			return taken, nil, nil
 		}
-		return 0, nil, fmt.Errorf("looking at %s on member %s: %w", it, l.conn.Name(), err)
+		return 0, nil, fmt.Errorf("reading %s on member %s: %w", it, l.conn.Name(), err)
 	}
 	if found.DeletionTimestamp != nil {
 		l.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"%s is being deleted on the member and is made again when it is gone%s", it, memberapi.HeldBy(found)))
+			"%s is being deleted on the member; the manager creates it again when it is gone%s", it, memberapi.HeldBy(found)))
 		return dying, found, nil
 	}
 	return l.judge(ctx, it, found)
@@ -92,34 +96,37 @@ func (l *looker) judge(ctx context.Context, it *item, found *metav1.PartialObjec
 		return taken, found, nil
 	case marks.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] != mine:
 		l.trouble.Add(memberapi.Stalled(v1alpha1.ReasonOwnedByOther,
-			"%s belongs to %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
+			"%s on the member belongs to wrapper %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
 		return taken, found, nil
 	case it.isNamespace() && found.Labels[v1alpha1.LabelMade] == "true":
-		// The manager made it for a Federated (createForFederated). No inventory lists it, so this wrapper may have it.
+		// The manager created this Namespace for a Federated (createForFederated). It is in no inventory, so this wrapper may
+		// take it.
 		return ours, found, nil
 	case l.desired.OnConflict == v1alpha1.ConflictAdoptIfEqual:
 		return l.compareForAdoption(ctx, it, found)
 	}
 	l.trouble.Add(memberapi.Stalled(v1alpha1.ReasonObjectExists,
-		"%s is there already and was not made by Fairlead (%s): remove it, rename yours, or set onConflict: AdoptIfEqual", it, managedBy(found)))
+		"%s exists on the member already and was not created by Fairlead (%s): remove it, rename yours, or set spec.onConflict: AdoptIfEqual", it, managedBy(found)))
 	return taken, found, nil
 }
 
-// isLeftToUs reports whether an object of an earlier wrapper of this name belongs to this wrapper now. It does if the
-// Delivery that this wrapper took over lists it, or if it equals the desired object. Its marks do not name the host
-// of the earlier wrapper, and another host's object of the same name may hold other data.
+// isLeftToUs reports whether an object that an earlier wrapper of this name left belongs to this wrapper now. It does
+// if this wrapper took over the Delivery that lists the object, or if the object equals the desired one. The equal name
+// alone is not enough: the marks do not name the host, and a wrapper of that name on another host may have put other
+// data there.
 func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
 	return i.entry.UID == found.UID || found.Annotations[v1alpha1.AnnotationRendering] == i.entry.Rendering
 }
 
-// leftByAnother says to whom the object belonged, and how a person gives it to this wrapper.
+// leftByAnother is the trouble with an object that an earlier wrapper of this name left, and that differs from the
+// desired object. Its message says how a person can give the object to this wrapper.
 func (l *looker) leftByAnother(it *item, found *metav1.PartialObjectMetadata) memberapi.Trouble {
 	return memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonWrapperReplaced, Retry: plan.RetryLater, Message: fmt.Sprintf(
 		"%s: to adopt it, label it %s=%s on the member, or wrap its content; it belongs to an earlier wrapper of this name, or to another host (uid %s), and differs",
 		it, v1alpha1.LabelUID, l.desired.Wrapper.UID, found.Labels[v1alpha1.LabelUID])}
 }
 
-// managedBy names the client that wrote an object last, as messages do.
+// managedBy returns, for a message, the field manager that wrote an object last.
 func managedBy(found metav1.Object) string {
 	var last *metav1.ManagedFieldsEntry
 	entries := found.GetManagedFields()
@@ -130,12 +137,13 @@ func managedBy(found metav1.Object) string {
 		}
 	}
 	if last == nil {
-		return "no client is recorded as its manager"
+		return "it names no field manager"
 	}
 	return "managed by " + last.Manager
 }
 
-// isClosed reports whether the host must not write to a namespace, and adds trouble that says so.
+// isClosed reports whether the item is a Namespace that the member has closed to the host. If so, it refuses the item
+// and adds trouble.
 func (l *looker) isClosed(it *item, found *metav1.PartialObjectMetadata) bool {
 	if !it.isNamespace() || l.namespaces.isOpen(found) {
 		return false

@@ -19,32 +19,37 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
-// Member holds the values that all passes of one member share.
+// Member has what all passes on one member share: the connection, the caches and the locks.
 type Member struct {
 	Conn *member.Conn
-	// Names locks object names, so that two passes do not create an object of the same name at once. It is nil if
-	// only one pass runs.
+	// Names locks object names, so that two passes that run at the same time do not create the same object. It is nil if
+	// passes never run at the same time.
 	Names keymutex.KeyMutex
-	// Namespaces caches namespaces that were found open recently; nil caches none.
+	// Namespaces remembers which namespaces a pass has recently found open to the host; nil remembers none.
 	Namespaces *NamespaceCache
-	// Native caches which kinds the member's API server serves by itself; nil caches none.
+	// Native remembers which kinds the API server serves itself, without an aggregated API server. If it is nil, each pass
+	// begins with an empty cache.
 	Native *NativeKinds
-	// HostLabels reads the labels of a namespace of the host; nil where the manager cannot read them.
+	// HostLabels reads the labels of a namespace on the host. If it is nil, the pass creates namespaces without the Pod
+	// Security labels of the host's namespace.
 	HostLabels HostLabels
-	// Seals are the keys that seal Deliveries on this member; the zero value seals none and trusts none.
+	// Seals signs and verifies the seals of Deliveries on this member. The zero value writes no seal and accepts none.
 	Seals deliveries.Seals
 }
 
-// Pass is one attempt to bring a pair to its desired state.
+// Pass is one attempt to bring one wrapper on one member to its desired state.
 type Pass struct {
 	member  Member
 	desired *plan.Desired
-	// drifted are the objects to apply again although the Delivery lists them as applied.
+	// drifted are the objects to apply again although the Delivery lists them as Applied: they were changed or deleted on
+	// the member, or the manager cannot rule that out.
 	drifted map[plan.ObjectID]v1alpha1.DriftKind
-	// gone are the uids of the objects that the collector has reported as gone.
+	// gone has, for each object that the collector has reported as deleted, the object's last uid, as the Delivery
+	// recorded it.
 	gone map[plan.ObjectID]types.UID
-	// todo is the work of the pass, and recalled the summary of the Delivery, nil when the pass has to read the Delivery.
-	todo     *plan.Work
+	// todo is what the pass has to do besides applying a new desired state.
+	todo *plan.Work
+	// recalled is the summary of the Delivery that the host has in memory; nil when the pass has to read the Delivery.
 	recalled *deliveries.Summary
 
 	delivery   *delivery
@@ -53,18 +58,19 @@ type Pass struct {
 	applier    *applier
 	pruner     *prune.Pruner
 
-	// rendering is the desired rendering, nil when the member is to be left. Set by render.
+	// rendering has the desired objects; nil when the wrapper is to leave the member. The method render sets it.
 	rendering *render.Rendering
-	// items are the desired objects in install order. Set by resolve.
+	// items are the desired objects in install order. The method resolve sets them.
 	items []*item
-	// leaving are the entries to remove, in reverse install order. Set by intend.
+	// leaving are the inventory entries whose objects the pass removes, in reverse install order. The method intend sets
+	// them.
 	leaving []*prune.Removal
-	// trouble collects the problems with single objects; the others go on.
+	// trouble collects the problems with single objects; the pass goes on with the other objects.
 	trouble memberapi.Troubles
 }
 
-// New makes a pass. isDesired reports whether the desired state of the pass is still the present one; nil counts as
-// always true.
+// New makes a pass. isDesired reports whether the desired state that the pass was made for is still the present one;
+// nil means that it always is.
 func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool) *Pass {
 	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone, todo: todo, recalled: todo.Recalled}
 	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}
@@ -82,11 +88,24 @@ func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool
 	return p
 }
 
-// Kept are the objects that stay on the member after their removal from the wrapper, or after the wrapper left, each
-// with the reason.
+// Kept returns the objects that the pass left on the member although they are no longer desired, each with the reason.
 func (p *Pass) Kept() []plan.Kept { return p.pruner.Kept }
 
-// Secrets are the desired Secrets, each with the resourceVersion in the answer to an apply; "" if there was none.
+// Counts has what a pass did, for metrics.
+type Counts struct {
+	// Rejected is the number of objects whose apply the API server refused, by the reason that the status gives for it.
+	Rejected map[string]int
+	// DeliveryWrites is the number of writes and deletions of the Delivery that the API server accepted.
+	DeliveryWrites int
+}
+
+// Counts returns what the pass has done so far.
+func (p *Pass) Counts() Counts {
+	return Counts{Rejected: p.applier.rejected, DeliveryWrites: p.delivery.writes}
+}
+
+// Secrets returns the desired Secrets. Each has the resourceVersion that the apply of this pass returned; "" if the
+// pass did not apply the Secret.
 func (p *Pass) Secrets() []Secret {
 	var all []Secret
 	for _, it := range p.items {
@@ -97,11 +116,11 @@ func (p *Pass) Secrets() []Secret {
 	return all
 }
 
-// Secret is a Secret as a pass left it.
+// Secret is the name of a Secret, and its resourceVersion after a pass applied it.
 type Secret struct{ Name, ResourceVersion string }
 
-// Run takes the pair through all steps. An error concerns the member as a whole. After it the result of the last
-// request is unknown, and the next pass finds it out. Everything else is in the outcome.
+// Run makes all steps of the pass. An error concerns the member as a whole; the next pass then finds out how far this
+// one came. The outcome has all other results and problems.
 func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
 	out, err := p.run(ctx)
 	if lacks := memberapi.MissingField(err); lacks != "" {
@@ -110,9 +129,9 @@ func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
 	return out, err
 }
 
-// outdated is the trouble with a member whose CRD of Deliveries lacks a field.
+// outdated is the trouble with a member whose CRD of Deliveries lacks a field that the Delivery of this push needs.
 func outdated(name, field string) *memberapi.Trouble {
-	t := memberapi.Stalled(v1alpha1.ReasonMemberOutdated, "the member's CRD of Deliveries is older than the host's and lacks %s, which the record of "+
+	t := memberapi.Stalled(v1alpha1.ReasonMemberOutdated, "the member's CRD of Deliveries is older than the host's and lacks field %s, which the Delivery for "+
 		"this push needs: run `hostctl join %s --cluster-kubeconfig FILE`", field, name)
 	return &t
 }
@@ -127,8 +146,8 @@ func (p *Pass) run(ctx context.Context) (plan.Outcome, error) {
 	}
 	for _, step := range []func(context.Context) error{p.apply, p.remove} {
 		if err := step(ctx); err != nil {
-			// The Delivery also records the progress of a pass that failed. If that write fails too, the entries are
-			// still Pending and the next pass looks.
+			// The pass failed, but it may have applied some objects, so record them. If this write fails too, the Delivery still
+			// has the intent, and the next pass reads the objects to find out what was applied.
 			_ = p.record(ctx)
 			return plan.Outcome{}, err
 		}
@@ -139,7 +158,8 @@ func (p *Pass) run(ctx context.Context) (plan.Outcome, error) {
 	return p.conclude(nil), nil
 }
 
-// prepare makes all steps before apply. held is the reason why the pass must write nothing; nil when it may write.
+// prepare makes all steps before apply. held is why the pass must end here without a further write to the member; nil
+// when the pass may go on.
 func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error) {
 	if prepared, err := p.prepareRecalled(ctx); prepared || err != nil {
 		return nil, err
@@ -154,8 +174,8 @@ func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error)
 	if unrendered := p.render(); unrendered != nil {
 		return unrendered, nil
 	}
-	// Until intend has finished, the pass does not know everything the Delivery lists, and must not write it. An
-	// object that it left out would be on the member without any record.
+	// Until intend has finished, p.items and p.leaving lack some of the objects that the Delivery lists. A write of the
+	// Delivery before that would drop the entries of these objects, and they would be on the member without any record.
 	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.intend} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -175,8 +195,8 @@ func (p *Pass) remove(ctx context.Context) error {
 	return p.pruner.Remove(ctx, p.leaving, slices.ContainsFunc(p.items, (*item).isMissing))
 }
 
-// render makes the desired objects. The controller rendered them once already, without an error. But render may have to read an
-// earlier revision from the host again, and that can fail for a time.
+// render makes the desired objects. It can fail although the controller has rendered the same objects before: it may
+// have to read an earlier revision from the host again, and that read can fail.
 func (p *Pass) render() *memberapi.Trouble {
 	if p.desired.Leaving() {
 		return nil
@@ -188,7 +208,7 @@ func (p *Pass) render() *memberapi.Trouble {
 	return nil
 }
 
-// conclude makes the outcome of the pass.
+// conclude makes the outcome of the pass. held is why the pass ended early; nil when it made all its steps.
 func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	if len(p.trouble) > 0 {
 		p.member.Namespaces.doubt(namespaceKey{p.desired.Namespaces, p.desired.Wrapper.Namespace})
@@ -227,11 +247,12 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	return out
 }
 
-// hold returns the reason why the pass must write nothing at all; nil when it may write.
+// hold returns why the pass must write nothing to the member: the wrapper or the member is suspended, or a person has
+// to decide whether the host may overwrite the member's Delivery. It returns nil when the pass may write.
 func (p *Pass) hold() *memberapi.Trouble {
 	if p.desired.Suspended {
 		return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonSuspended,
-			Message: "changes wait: spec.suspend of the wrapper is All, or spec.suspend of the MemberCluster is Pushes"}
+			Message: "the manager writes nothing to the member: spec.suspend of the wrapper is All, or spec.suspend of the MemberCluster is Pushes"}
 	}
 	if p.delivery.there == nil {
 		return nil
@@ -243,27 +264,28 @@ func (p *Pass) hold() *memberapi.Trouble {
 	switch {
 	case there.UID == want.UID && there.Generation > want.Generation:
 		return overtaken(p.delivery.there, v1alpha1.ReasonHostBehindMember,
-			"the member holds generation %d and the host only knows %d: `%s` shows the ways out; was the host restored from a backup?",
+			"the member has generation %d of this wrapper, but the host has only %d: `%s` shows the ways out; was the host restored from a backup?",
 			there.Generation, want.Generation, recoverCommand(want))
 	case there.UID != want.UID && !p.delivery.isSealed():
 		return overtaken(p.delivery.there, v1alpha1.ReasonWrapperReplaced,
-			"the member holds a Delivery of this name that this host has not sealed: `%s` shows the ways out; it says it is of uid %s",
+			"the member has a Delivery of this name that this host has not sealed: `%s` shows the ways out; that Delivery names wrapper uid %s",
 			recoverCommand(want), there.UID)
 	case there.UID != want.UID && (p.delivery.there.Spec.Target == nil || p.delivery.there.Spec.Target.Rendering != p.desired.Digest()):
 		return overtaken(p.delivery.there, v1alpha1.ReasonWrapperReplaced,
-			"the member holds other objects for an earlier wrapper of this name: `%s` shows the ways out; that one had uid %s",
+			"the member has other objects of an earlier wrapper of this name: `%s` shows the ways out; that wrapper had uid %s",
 			recoverCommand(want), there.UID)
 	}
 	return nil
 }
 
-// overtaken holds the pair until a person decides whether the host's or the member's version counts.
+// overtaken is the trouble with a Delivery that the host must not overwrite on its own. A person has to decide whether
+// the host's or the member's version counts.
 func overtaken(there *v1alpha1.Delivery, reason, format string, args ...any) *memberapi.Trouble {
 	return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: reason, Message: fmt.Sprintf(format, args...),
 		Overtaken: &v1alpha1.DeliveryVersion{UID: there.UID, Generation: there.Generation}}
 }
 
-// recoverCommand is the command with which a person decides about a held wrapper.
+// recoverCommand is the command that shows a person the ways out for a wrapper that is held on a member.
 func recoverCommand(w *v1alpha1.WrapperIdentity) string {
 	if w.Kind == v1alpha1.KindClusterFederated {
 		return "hostctl recover cfed/" + w.Name

@@ -17,13 +17,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// podSecurity begins the labels by which the API server's Pod Security admission holds the pods of a namespace to a standard.
+// podSecurity is the prefix of the labels of Pod Security admission. With these labels, the owner of a namespace sets
+// which security standard the pods there must meet.
 const podSecurity = "pod-security.kubernetes.io/"
 
-// HostLabels reads the labels of a namespace of the host. An error may be NotFound.
+// HostLabels reads the labels of a namespace on the host. The error is NotFound if the host has no such namespace.
 type HostLabels func(ctx context.Context, namespace string) (map[string]string, error)
 
-// unreadLabelsError is a problem of the host, not of the member: the labels for a new namespace are unknown.
+// unreadLabelsError reports that the manager could not read the labels of a namespace on the host, and so did not
+// create that namespace on a member. The member is not the cause.
 type unreadLabelsError struct {
 	namespace string
 	err       error
@@ -33,19 +35,21 @@ func (e *unreadLabelsError) Error() string {
 	return fmt.Sprintf("the manager did not create namespace %[1]s on the member, because it cannot read the Pod Security labels of namespace %[1]s on the host: %[2]s", e.namespace, e.err)
 }
 
-// trouble is the error in the form of a status line. When the namespace is gone, its wrapper goes with it.
+// trouble turns the error into trouble of the pass. If the namespace does not exist on the host, the state is Waiting:
+// Kubernetes deletes the wrapper together with its namespace.
 func (e *unreadLabelsError) trouble() memberapi.Trouble {
 	if apierrors.IsNotFound(e.err) {
-		return memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is gone on the host", e.namespace)
+		return memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s was deleted on the host; its wrappers are deleted with it", e.namespace)
 	}
 	return memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: e.Error(), Retry: plan.RetrySoon}
 }
 
-// createForFederated creates the namespace of a Federated. No inventory lists it, and the Federated never deletes it: other
-// clients may have put objects into it.
+// createForFederated creates the namespace of a Federated on the member. The namespace is in no inventory, and the
+// manager does not delete it when the Federated leaves, because other clients may have put objects into it.
 //
-// It gets the Pod Security labels that the host's namespace has at this moment. A pod that the host would refuse must
-// not run on a member because its author federated it. Later changes of the labels are up to the member.
+// The new namespace gets the Pod Security labels that the host's namespace has at this moment. Without these labels, an
+// author could run a pod on a member that the host would refuse. Later changes of the labels on the host do not change
+// the member's namespace.
 func (n *namespaces) createForFederated(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
 	ns := &unstructured.Unstructured{Object: map[string]any{}}
 	ns.SetName(name)

@@ -19,10 +19,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// replicasManager is the field manager of spec.replicas after the author has removed the field.
+// replicasManager is the field manager that owns spec.replicas on the member when the wrapper does not set that field.
 const replicasManager = v1alpha1.FieldManager + "-replicas"
 
-// scales reports whether a kind has replicas that another client may control.
+// scales reports whether objects of a kind have spec.replicas, which another client such as an HPA may control.
 func scales(gk schema.GroupKind) bool {
 	switch gk {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
@@ -32,9 +32,10 @@ func scales(gk schema.GroupKind) bool {
 	return false
 }
 
-// handOverReplicas keeps the number of replicas when the author removes the field. The API server removes a field
-// that is left out of an apply, and replicas would fall to the default of 1 under the HPA that should control them.
-// So the manager first applies the live value under a field manager of its own.
+// handOverReplicas keeps the number of replicas on the member when the author removes spec.replicas from the wrapper.
+// An apply without the field would make the API server set the default, 1 replica, even if an HPA controls the number.
+// So the manager first applies the present number under another field manager (replicasManager), which then owns the
+// field.
 func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID) error {
 	if !it.mayGiveReplicas() {
 		return nil
@@ -57,14 +58,15 @@ func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID)
 	return a.giveReplicas(ctx, it, uid, replicas)
 }
 
-// mayGiveReplicas reports whether the object has replicas that its author does not set.
+// mayGiveReplicas reports whether handOverReplicas may have to act: the kind has spec.replicas, and the rendered object
+// does not set it.
 func (i *item) mayGiveReplicas() bool {
 	if !scales(i.groupKind()) {
 		return false
 	}
 	wanted, err := i.object.Unstructured()
 	if err != nil {
-		return true // the apply reports it
+		return true // the apply reports this error
 	}
 	spec, _ := wanted.Object["spec"].(map[string]any) // a workload without a spec has no replicas either
 	_, named := spec["replicas"]
@@ -89,7 +91,7 @@ func (a *applier) giveReplicas(ctx context.Context, it *item, uid types.UID, rep
 	_, err = member.Do(ctx, a.conn.REST().Patch(types.ApplyPatchType).AbsPath(it.path()...).
 		Param("fieldManager", replicasManager).Param("force", "true").Body(body), true)
 	if err != nil && !memberapi.Answered(err) {
-		return fmt.Errorf("handing over the replicas of %s on member %s: %w", it, a.conn.Name(), err)
+		return fmt.Errorf("keeping the replicas of %s on member %s: %w", it, a.conn.Name(), err)
 	}
 	return nil
 }

@@ -18,15 +18,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// resolver finds out how the member serves the kinds of one rendering.
+// resolver finds out how the member serves the kinds of one rendering: the resource name and the scope of each.
 type resolver struct {
 	conn    *member.Conn
 	desired *plan.Desired
 	trouble *memberapi.Troubles
 }
 
-// resolve finds out how the member serves each kind. A kind that it does not serve, or serves in the
-// other scope, holds up only its own objects.
+// resolve makes an item for each object of the rendering, and finds out how the member serves the object's kind. It
+// refuses an object, with trouble, if the member does not serve the kind, or serves it in the other scope. It goes on
+// with the other objects.
 func (r *resolver) resolve(ctx context.Context, rendering *render.Rendering) ([]*item, error) {
 	if r.desired.Leaving() {
 		return nil, nil
@@ -41,10 +42,9 @@ func (r *resolver) resolve(ctx context.Context, rendering *render.Rendering) ([]
 		}}
 		items = append(items, it)
 		if err := object.Reserved(); err != nil {
-			// Admission and rendering have already refused such an object. This check is for objects that bypassed
-			// both.
+			// Admission and rendering refuse such an object too. But a client can bypass admission, so the pass checks again.
 			it.refused = true
-			r.trouble.Add(memberapi.Stalled(v1alpha1.ReasonSpecInvalid, "%s is not federated: %s", memberapi.Ref(object.GVK.Kind, object.Name), err))
+			r.trouble.Add(memberapi.Stalled(v1alpha1.ReasonSpecInvalid, "Fairlead does not deliver %s: %s", memberapi.Ref(object.GVK.Kind, object.Name), err))
 			continue
 		}
 		if err := r.mapItem(ctx, it); err != nil {
@@ -54,17 +54,18 @@ func (r *resolver) resolve(ctx context.Context, rendering *render.Rendering) ([]
 	return items, nil
 }
 
-// mapItem asks how the member serves one object's kind.
+// mapItem finds out the resource name and the scope of the object's kind on the member. If it cannot, it refuses the
+// item.
 func (r *resolver) mapItem(ctx context.Context, it *item) error {
 	gvk := it.object.GVK
 	mapping, err := r.conn.Mapping(ctx, gvk.GroupKind(), gvk.Version)
-	retry := time.Duration(0) // the collector reports when the kind is served
+	retry := time.Duration(0) // zero: no timer is needed, because the collector reports when the member serves the kind
 	if meta.IsNoMatchError(err) {
-		// A group whose server does not answer looks like a group that does not exist, and no event reports that it
-		// is back.
+		// If the server of an aggregated API does not answer, its API group looks like one that does not exist. No event
+		// reports when the server answers again, so the manager has to retry.
 		switch _, discoveryErr := discovery.Serves(ctx, r.conn.REST(), gvk.GroupKind()); {
 		case apierrors.IsNotFound(discoveryErr):
-			retry = plan.RetrySoon // the member is adding or removing the group
+			retry = plan.RetrySoon // discovery contradicts itself because the member is just adding or removing the group
 		case discoveryErr != nil:
 			err = discoveryErr
 		}
@@ -78,10 +79,10 @@ func (r *resolver) mapItem(ctx context.Context, it *item) error {
 		return nil
 	case err != nil && memberapi.AnsweredAbout(gvk.Group, err):
 		it.refused = true
-		r.trouble.Add(memberapi.Explain("finding", memberapi.Ref(gvk.Kind, it.object.Name), err))
+		r.trouble.Add(memberapi.Explain("finding out how the member serves", memberapi.Ref(gvk.Kind, it.object.Name), err))
 		return nil
 	case err != nil:
-		return fmt.Errorf("finding how member %s serves %s: %w", r.conn.Name(), gvk.Kind, err)
+		return fmt.Errorf("finding out how member %s serves kind %s: %w", r.conn.Name(), gvk.Kind, err)
 	}
 	it.entry.Resource = mapping.Resource.Resource
 	namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace

@@ -12,6 +12,7 @@ import (
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,7 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// maxSubscriptions is how many Subscriptions of one namespace the manager reads.
+// maxSubscriptions is how many Subscriptions of one namespace the manager reads. In a namespace with more, it approves
+// no plan.
 const maxSubscriptions = 500
 
 var (
@@ -31,22 +33,22 @@ var (
 	installPlansGVR  = schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: "installplans"}
 )
 
-// Targets are the targets of the Subscriptions of a rendering, by namespace and name.
+// Targets are the target CSVs of a wrapper's Subscriptions: by namespace, then by the name of the Subscription.
 type Targets map[string]map[string]string
 
-// TargetsOf returns the targets in a rendering. It is empty for a wrapper without spec.upgrade.
+// TargetsOf returns the targets in a rendering. A wrapper without spec.upgrade has none, and the result is then empty.
 func TargetsOf(rendering *render.Rendering) (Targets, error) {
 	targets := make(Targets)
 	for i := range rendering.Objects {
 		o := &rendering.Objects[i]
-		if o.GVK.Group != operators.GroupName || o.GVK.Kind != operators.SubscriptionKind {
+		if o.GVK.GroupKind() != upgrade.Subscription {
 			continue
 		}
 		obj, err := o.Unstructured()
 		if err != nil {
 			return nil, err
 		}
-		target := obj.GetAnnotations()[v1alpha1.AnnotationTargetCSV]
+		target := upgrade.TargetOf(obj)
 		if target == "" {
 			continue
 		}
@@ -58,11 +60,12 @@ func TargetsOf(rendering *render.Rendering) (Targets, error) {
 	return targets, nil
 }
 
-// Approve approves the pending InstallPlans of a wrapper's Subscriptions on a member, if it may. trouble tells why it does not
-// approve one; nil when there is nothing to tell. An error concerns the member as a whole.
+// Approve approves the pending InstallPlans of a wrapper's Subscriptions on a member, if package federate/upgrade
+// allows it. wrapper is the wrapper's uid. trouble is the worst reason why a plan was not approved; nil if there is no
+// such reason. An error concerns the member as a whole.
 func Approve(ctx context.Context, conn *member.Conn, wrapper types.UID, targets Targets) (trouble *memberapi.Trouble, err error) {
 	var all []memberapi.Trouble
-	for _, namespace := range slices.Sorted(maps.Keys(targets)) { // in one order, so that the same trouble comes first each time
+	for _, namespace := range slices.Sorted(maps.Keys(targets)) { // sorted, so that the result does not depend on the order of the map
 		found, err := approveIn(ctx, conn, wrapper, namespace, targets[namespace])
 		if err != nil {
 			return nil, err
@@ -76,27 +79,31 @@ func Approve(ctx context.Context, conn *member.Conn, wrapper types.UID, targets 
 	return &worst, nil
 }
 
-// approveIn is Approve for one namespace.
+// approveIn does the work of Approve for one namespace. It returns every reason why it did not approve a plan.
 func approveIn(ctx context.Context, conn *member.Conn, wrapper types.UID, namespace string, targets map[string]string) ([]memberapi.Trouble, error) {
-	subscriptions, trouble, err := list(ctx, conn, namespace)
-	if err != nil || trouble != nil {
-		return trouble, err
+	subscriptions, unread, err := list(ctx, conn, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if unread != nil {
+		return []memberapi.Trouble{*unread}, nil
 	}
 	var all []memberapi.Trouble
 	plans, missing := make(map[string]bool), maps.Clone(targets)
 	for i := range subscriptions {
 		sub := &subscriptions[i]
 		if ref := sub.Status.InstallPlanRef; ref != nil && ref.Name != "" {
-			// A newer plan may have the CSVs of the wrapper too, while its Subscriptions still name the earlier plan.
+			// Read the plans of all Subscriptions of the namespace. OLM makes one plan for several Subscriptions. A newer plan
+			// may upgrade the wrapper's CSVs while the wrapper's Subscriptions still name an earlier plan.
 			plans[ref.Name] = true
 		}
-		if target, ours := targets[sub.Name]; ours && sub.Labels[v1alpha1.LabelUID] == string(wrapper) && sub.Annotations[v1alpha1.AnnotationTargetCSV] == target {
+		if target, ours := targets[sub.Name]; ours && sub.Labels[v1alpha1.LabelUID] == string(wrapper) && upgrade.TargetOf(sub) == target {
 			delete(missing, sub.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		all = append(all, memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonDrifted, Message: "another client changed, replaced or deleted Subscription " +
-			name + ": the manager approves no InstallPlan in its namespace"})
+			name + ": the manager approves no InstallPlan in its namespace until the Subscription is as the wrapper says"})
 	}
 	if len(all) > 0 {
 		return all, nil
@@ -113,7 +120,7 @@ func approveIn(ctx context.Context, conn *member.Conn, wrapper types.UID, namesp
 	return all, nil
 }
 
-// approveOne reads one plan and approves it if it may.
+// approveOne reads one InstallPlan, and approves it if package federate/upgrade allows that.
 func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, subscriptions []operators.Subscription, targets map[string]string) (*memberapi.Trouble, error) {
 	path := member.Path(installPlansGVR, namespace, name)
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), false)
@@ -133,21 +140,21 @@ func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, 
 	}
 	for _, csv := range decision.Installed {
 		if succeeded, trouble, err := hasSucceeded(ctx, conn, namespace, csv); err != nil || trouble != nil || !succeeded {
-			return trouble, err // the collector tells why the installed version has not succeeded
+			return trouble, err // no trouble: the collector reports why the installed version has not succeeded
 		}
 	}
 	body, err := json.Marshal([]memberapi.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: plan.UID},
-		// The plan is as it was read, so it still has the CSVs that the decision is about.
+		// The API server refuses the approval if the plan has changed since upgrade.Decide read its CSVs.
 		{Op: "test", Path: "/metadata/resourceVersion", Value: plan.ResourceVersion},
 		{Op: "replace", Path: "/spec/approved", Value: true},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encoding the approval of %s: %w", name, err)
+		return nil, fmt.Errorf("encoding the approval of InstallPlan %s: %w", name, err)
 	}
 	_, err = member.Do(ctx, conn.REST().Patch(types.JSONPatchType).AbsPath(path...).Param("fieldManager", v1alpha1.FieldManager).Body(body), true)
 	if isChanged(err) {
-		return nil, nil // the plan changed since it was read: the next report of the collector brings it up again
+		return nil, nil // the plan has changed since it was read: the manager tries again later
 	}
 	if err != nil {
 		return refused("approving", "InstallPlan "+name, conn, err)
@@ -155,11 +162,12 @@ func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, 
 	return nil, nil
 }
 
-// hasSucceeded reports whether OLM can replace a CSV: it runs, or it is gone. The collector's report may be from before the last step.
+// hasSucceeded reports whether OLM can replace a CSV: its phase is Succeeded, or it is gone. The manager reads the CSV
+// itself, because the collector's report may be older than the last change of the phase.
 func hasSucceeded(ctx context.Context, conn *member.Conn, namespace, name string) (bool, *memberapi.Trouble, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(csvsGVR, namespace, name)...), false)
 	if apierrors.IsNotFound(err) {
-		return true, nil, nil // there is no CSV to replace
+		return true, nil, nil // OLM has no CSV to replace
 	}
 	if err != nil {
 		trouble, err := refused("reading", "ClusterServiceVersion "+name, conn, err)
@@ -176,32 +184,60 @@ func hasSucceeded(ctx context.Context, conn *member.Conn, namespace, name string
 	return csv.Status.Phase == operators.CSVPhaseSucceeded, nil, nil
 }
 
-// isChanged recognises the answer to a JSON patch of which a test failed.
+// isChanged reports whether the API server refused the approval because the plan has changed: a test of the JSON patch
+// failed, or there was a conflict.
 func isChanged(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsConflict(err) }
 
-// list reads all Subscriptions of a namespace.
-func list(ctx context.Context, conn *member.Conn, namespace string) ([]operators.Subscription, []memberapi.Trouble, error) {
+// list reads all Subscriptions of a namespace. trouble is why it could not read them; nil if it could.
+func list(ctx context.Context, conn *member.Conn, namespace string) (found []operators.Subscription, trouble *memberapi.Trouble, err error) {
 	request := conn.REST().Get().AbsPath(member.Path(subscriptionsGVR, namespace, "")...).Param("limit", strconv.Itoa(maxSubscriptions))
 	answer, err := member.Do(ctx, request, false)
 	if err != nil {
-		trouble, err := refused("listing", "Subscriptions of namespace "+namespace, conn, err)
-		if trouble == nil {
-			return nil, nil, err
-		}
-		return nil, []memberapi.Trouble{*trouble}, err
+		trouble, err = refused("listing", "Subscriptions of namespace "+namespace, conn, err)
+		return nil, trouble, err
 	}
-	found := &operators.SubscriptionList{}
-	if err := answer.Into(found); err != nil {
+	list := &subscriptionList{}
+	if err := answer.IntoFields(operators.SubscriptionKind+"List", list); err != nil {
 		return nil, nil, fmt.Errorf("listing Subscriptions of namespace %s on member %s: %w", namespace, conn.Name(), err)
 	}
-	if found.Continue != "" {
-		return nil, []memberapi.Trouble{memberapi.Stalled(v1alpha1.ReasonInstallPlanBundlesOthers,
-			"namespace %s has more than %d Subscriptions, which is more than the manager reads; use another namespace", namespace, maxSubscriptions)}, nil
+	if list.Metadata.Continue != "" {
+		many := memberapi.Stalled(v1alpha1.ReasonInstallPlanBundlesOthers,
+			"namespace %s has more than %d Subscriptions, so the manager cannot read all of them and approves no InstallPlan there; use another namespace",
+			namespace, maxSubscriptions)
+		return nil, &many, nil
 	}
-	return found.Items, nil, nil
+	return list.subscriptions(), nil, nil
 }
 
-// refused turns a member's refusal into trouble, and returns errors that concern the whole member. What is gone is no trouble.
+// subscriptionList has the fields of Subscriptions that the manager reads. It leaves out spec.config, which has
+// quantities.
+type subscriptionList struct {
+	Metadata struct{ Continue string }
+	Items    []struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              *struct {
+			Package             string `json:"name"`
+			InstallPlanApproval operators.Approval
+		}
+		Status operators.SubscriptionStatus
+	}
+}
+
+func (l *subscriptionList) subscriptions() []operators.Subscription {
+	all := make([]operators.Subscription, 0, len(l.Items))
+	for i := range l.Items {
+		from := &l.Items[i]
+		sub := operators.Subscription{ObjectMeta: from.ObjectMeta, Status: from.Status}
+		if from.Spec != nil {
+			sub.Spec = &operators.SubscriptionSpec{Package: from.Spec.Package, InstallPlanApproval: from.Spec.InstallPlanApproval}
+		}
+		all = append(all, sub)
+	}
+	return all
+}
+
+// refused turns the API server's refusal into trouble, and returns an error that concerns the whole member. If the
+// object is gone, it returns neither.
 func refused(verb, object string, conn *member.Conn, err error) (*memberapi.Trouble, error) {
 	switch {
 	case apierrors.IsNotFound(err):

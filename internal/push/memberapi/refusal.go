@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Answered reports whether an error is the API server's answer to this one request. All other errors (network,
-// timeouts, overload, credentials) concern the member as a whole, and end the pass. A plain 500 is such an answer: a
-// broken webhook or conversion causes it for one object, and it must not delay the other objects. If the whole member
-// is in trouble, the probe finds that out.
+// Answered reports whether an error is the API server's answer to this one request. Errors of the network, timeouts,
+// overload and refused credentials concern the member as a whole: for them it returns false. A plain 500 counts as an
+// answer, because a broken webhook or conversion may cause it for one object, and the other objects must not wait for
+// that object. If the whole member is broken, the probe detects that.
 func Answered(err error) bool {
 	if invalid := (*discovery.InvalidError)(nil); errors.As(err, &invalid) {
 		return true
@@ -37,13 +37,15 @@ func Answered(err error) bool {
 	return code >= 400 && code <= http.StatusInternalServerError && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
 }
 
-// AnsweredAbout is Answered for a request about an object of one API group. Other servers may serve groups that are
-// not built into the API server. If such a server does not answer, only its group is in trouble, not the member.
+// AnsweredAbout reports whether an error concerns only the object, or only its API group, and not the member. That is
+// so if Answered returns true, and also if the server of an aggregated API does not answer. Groups that are not built
+// in may be served by such a server.
 func AnsweredAbout(group string, err error) bool {
 	return Answered(err) || IsAway(err) && !member.Scheme.IsGroupRegistered(group)
 }
 
-// IsAway reports whether a server behind the API server does not answer, for example the server of an aggregated API.
+// IsAway reports whether the API server could not get an answer from a server behind it, for example that of an
+// aggregated API.
 func IsAway(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -54,7 +56,8 @@ func IsAway(err error) bool {
 }
 
 // ConcernsMember reports whether an error concerns the member as a whole: a network error, a timeout, an overload (429,
-// 502 to 504) or refused credentials (401). The caller then opens the circuit breaker.
+// 502 to 504) or refused credentials (401). The caller then stops all passes on the member. It returns false for a
+// *member.HeldBackError, because then the manager itself did not send the write, for example without a valid lease.
 func ConcernsMember(err error) bool {
 	if held := (*member.HeldBackError)(nil); errors.As(err, &held) {
 		return false
@@ -62,11 +65,11 @@ func ConcernsMember(err error) bool {
 	return err != nil && !errors.Is(err, context.Canceled) && !Answered(err)
 }
 
-// unknownField matches an API server's refusal of a strict write whose field the schema lacks.
+// unknownField matches the message of an API server that refuses a strict write because its schema lacks a field.
 var unknownField = regexp.MustCompile(`strict decoding error:.*unknown field "([^"]{1,200})"`)
 
-// MissingField is the field that the member's CRD lacks, if the API server refused a strict write for that; "" for every other
-// error.
+// MissingField returns the name of the field that the member's CRD lacks, if the API server refused a strict write
+// because of that; "" for every other error.
 func MissingField(err error) string {
 	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
 		return ""
@@ -77,18 +80,20 @@ func MissingField(err error) string {
 	return ""
 }
 
-// Explain turns the API server's refusal of a write into trouble.
+// Explain turns the API server's refusal of a write into trouble. verb is what the manager was doing, for example
+// "applying". object names the object as Ref does.
 func Explain(verb, object string, err error) Trouble {
 	return ExplainWithout("get, list, watch, create, patch, delete", verb, object, err)
 }
 
-// ExplainWithout is Explain for a request that needs only the given rights.
+// ExplainWithout does the same as Explain for a request that needs fewer rights. If RBAC refused the request, the
+// message tells a person to grant the verbs in rights, for example "get, list".
 func ExplainWithout(rights, verb, object string, err error) Trouble {
 	words := err.Error()
 	switch {
 	case isOwnPolicy(words):
 		_, why, _ := strings.Cut(words, "denied request: ")
-		return Stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member refuses it: %s", object, why)
+		return Stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member's policy for Fairlead refuses the write: %s", object, why)
 	case isPolicy(words):
 		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
 	case isForm(words) && isOfSecret(object):
@@ -101,13 +106,13 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
 	case apierrors.IsForbidden(err) && IsRBAC(words):
 		t := Stalled(v1alpha1.ReasonNotGranted, "%s", notGranted(object, rights, err))
-		t.Retry = plan.RetrySoon // an API server that has just come up refuses everything until it has read its roles
+		t.Retry = plan.RetrySoon // a starting API server refuses every request until it has read its roles
 		return t
 	case apierrors.IsInvalid(err):
 		if field := immutableField(err); field != "" {
 			return Stalled(v1alpha1.ReasonImmutableField,
-				"%s cannot change %s: that field is immutable; take the change back, use another name, or annotate the object %s: \"true\" to "+
-					"have it deleted and made again",
+				"%s cannot change %s: that field is immutable; undo the change, use another name, or annotate the object %s: \"true\" to "+
+					"have the manager delete and recreate it",
 				object, field, v1alpha1.AnnotationReplace)
 		}
 		if fields := nullFields(err); len(fields) > 0 {
@@ -123,64 +128,66 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 	}
 }
 
-// notGranted names the missing rule, and the place to add it. If it knows the rule, it leaves out the API server's own
-// message: that names the account and the verb at length, and a status line would have no room for the remedy.
+// notGranted returns the message about a right that the host lacks: the rule that the member needs, and the label of
+// its ClusterRole. If the rule is known, the message leaves out the API server's own text, which would leave no room
+// for the rule in a status line.
 func notGranted(object, rights string, err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {
-		return fmt.Sprintf("%s: the host has no permission: %s", object, err)
+		return fmt.Sprintf("%s: the host's account on the member lacks a permission: %s", object, err)
 	}
-	group, resource := status.Status().Details.Group, status.Status().Details.Kind // of a refusal it is the resource
+	group, resource := status.Status().Details.Group, status.Status().Details.Kind // in a refusal, Kind holds the resource
 	if group == "" {
 		group = `""`
 	}
-	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], "+
+	return fmt.Sprintf("%s: not granted; the member needs a ClusterRole with {apiGroups: [%s], resources: [%s], "+
 		"verbs: [%s]} and label %s: \"true\"", object, group, resource, rights, v1alpha1.LabelAggregateToHost)
 }
 
-// isOwnPolicy recognises a refusal by the policy that join installs on a member: it restricts the host to open
-// namespaces.
+// isOwnPolicy reports whether a request was refused by the ValidatingAdmissionPolicy that `hostctl join` installs on a
+// member. That policy restricts the host to open namespaces.
 func isOwnPolicy(words string) bool {
 	return strings.Contains(words, "ValidatingAdmissionPolicy '"+v1alpha1.AdmissionPolicy+"' with binding '"+v1alpha1.AdmissionPolicy+"' denied request: ")
 }
 
-// isPolicy recognises a refusal by a policy or a webhook on the member. Its author chose its code, its reason and its
-// message. They may equal those that the API server uses for other errors.
+// isPolicy reports whether a policy or a webhook on the member refused a request. Explain calls it before it reads the
+// status code, because the author of a policy chooses code, reason and message, and may choose those of another error.
 func isPolicy(words string) bool {
 	return strings.Contains(words, "ValidatingAdmissionPolicy '") && strings.Contains(words, "denied request") ||
 		strings.Contains(words, "admission webhook \"") && strings.Contains(words, "denied the request")
 }
 
-// isForm recognises the API server's message about a value of another form than the schema has, or about a field that
-// the schema lacks. It is a plain 500, and another try cannot help.
+// isForm reports whether the API server refused an apply because a value has the wrong type, or the schema lacks a
+// field. The API server answers with a plain 500, but unlike other 500s it would give the same answer to another try.
 func isForm(words string) bool {
 	return strings.Contains(words, "failed to create typed patch object")
 }
 
-// goValue is how the API server prints a value of a wrong form.
+// goValue matches the Go syntax in which the API server prints a value of a wrong type.
 var goValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*)\}`)
 
-// withoutGo removes the names of Go types from an API server's message.
+// withoutGo removes the Go syntax around a value from the API server's message.
 func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1") }
 
-// isOfSecret reports whether a message about an object may hold values of a Secret.
+// isOfSecret reports whether an object, named as Ref does, is a Secret. A message about a Secret must not quote values.
 func isOfSecret(object string) bool { return strings.HasPrefix(object, "Secret ") }
 
-// withoutValue removes the value from an API server's message.
+// withoutValue replaces the quoted value in the API server's message.
 func withoutValue(words string) string {
-	return goValue.ReplaceAllString(words, "a value that is withheld (it is a Secret's)")
+	return goValue.ReplaceAllString(words, "a value that this message leaves out, because it is part of a Secret")
 }
 
-// IsRBAC reports whether RBAC refused a request, and not an admission plugin. Both answer with 403.
+// IsRBAC reports whether RBAC refused a request. It reads the message, because RBAC and admission plugins both answer
+// 403.
 func IsRBAC(words string) bool {
 	return strings.Contains(words, " cannot ") && strings.Contains(words, "in API group") ||
 		strings.Contains(words, "attempting to grant RBAC permissions not currently held")
 }
 
-// maxNullFields is how many null fields a message names before the remedy.
+// maxNullFields is how many null fields a message names.
 const maxNullFields = 3
 
-// nullFields are the fields that a 422 reports as null where null is not allowed.
+// nullFields returns the fields that a 422 reports as null although the schema does not allow null there.
 func nullFields(err error) []string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -196,7 +203,7 @@ func nullFields(err error) []string {
 	return fields
 }
 
-// immutableField is the field that a 422 reports as immutable, "" when it reports something else.
+// immutableField returns the field that a 422 reports as immutable; "" when the 422 has another cause.
 func immutableField(err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {

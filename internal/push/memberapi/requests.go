@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Metadata reads an object's metadata.
+// Metadata reads an object's metadata. It fails if the answer has another name than path, or no uid.
 func Metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.PartialObjectMetadata, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), true)
 	if err != nil {
@@ -29,29 +29,30 @@ func Metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.Pa
 		return nil, err
 	}
 	if found.UID == "" || found.Name != path[len(path)-1] {
-		return nil, fmt.Errorf("reading %s: the answer is another object: is spec.endpoint that of a Kubernetes API server?", strings.Join(path, "/"))
+		return nil, fmt.Errorf("reading %s: the answer is another object; check that spec.endpoint of the MemberCluster is a Kubernetes API server", strings.Join(path, "/"))
 	}
 	return found, nil
 }
 
-// IsBuiltIn reports whether a kind is Kubernetes' own. The API server itself serves such a kind, and the effect of deleting
-// its objects is known.
+// IsBuiltIn reports whether a kind is part of Kubernetes. The API server itself serves such a kind, and Fairlead knows
+// which other objects Kubernetes deletes together with an object of the kind.
 func IsBuiltIn(gk schema.GroupKind) bool {
 	return member.Scheme.IsGroupRegistered(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
 }
 
-// CRDPath is the path of a CustomResourceDefinition. Its name is the plural of the resource, a dot, and the group.
+// CRDPath returns the URL path of a CustomResourceDefinition. name is the plural of the resource, a dot, and the group.
 func CRDPath(name string) []string {
 	return member.Path(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "", name)
 }
 
-// IsPathGone reports whether a 404 is about the path itself and not about the object. The API server answers in plain text
-// if it does not serve the path.
+// IsPathGone reports whether a 404 means that the API server does not serve the URL path. The object may then still
+// exist. A 404 for an absent object has a Status as its body, and a 404 for an unknown path has plain text.
 func IsPathGone(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// DeleteExactly deletes an object if it still has the given uid.
+// DeleteExactly deletes an object if it still has the uid and the resourceVersion that the preconditions name. A nil
+// precondition is not checked.
 func DeleteExactly(ctx context.Context, conn *member.Conn, path []string, only metav1.Preconditions) error {
 	background := metav1.DeletePropagationBackground
 	body, err := json.Marshal(&metav1.DeleteOptions{
@@ -60,7 +61,7 @@ func DeleteExactly(ctx context.Context, conn *member.Conn, path []string, only m
 		PropagationPolicy: &background,
 	})
 	if err != nil {
-		return fmt.Errorf("encoding DeleteOptions: %w", err)
+		return fmt.Errorf("encoding the options of a deletion: %w", err)
 	}
 	_, err = member.Do(ctx, conn.REST().Delete().AbsPath(path...).Body(body), true)
 	return err
@@ -73,9 +74,9 @@ type Operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// Release gives up Fairlead's ownership of an object and leaves every value as it is. It removes Fairlead's
-// managedFields entry and marks, in one patch that names the uid. The API server would refuse an empty apply if
-// Fairlead alone owns a required field.
+// Release gives up Fairlead's ownership of an object and removes its marks; all other values of the object stay. It
+// sends one JSON patch that tests the uid and removes Fairlead's managedFields entry and marks. An empty apply would
+// not do: the API server refuses it if Fairlead alone owns a required field.
 func Release(ctx context.Context, conn *member.Conn, path []string, found *metav1.PartialObjectMetadata) error {
 	patch := []Operation{{Op: "test", Path: "/metadata/uid", Value: found.UID}}
 	entries := found.ManagedFields
@@ -96,7 +97,7 @@ func Release(ctx context.Context, conn *member.Conn, path []string, found *metav
 	}
 	body, err := json.Marshal(patch)
 	if err != nil {
-		return fmt.Errorf("encoding the release of %s: %w", found.Name, err)
+		return fmt.Errorf("encoding the patch that removes Fairlead's ownership of %s: %w", found.Name, err)
 	}
 	_, err = member.Do(ctx, conn.REST().Patch(types.JSONPatchType).AbsPath(path...).
 		Param("fieldManager", v1alpha1.FieldManager+"-release").Body(body), true)
@@ -107,13 +108,13 @@ func pointerKey(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// HeldBy names the finalizers that hold an object, as the end of a message; "" when it has none.
+// HeldBy returns the end of a message that names the finalizers of an object that is being deleted; "" if it has none.
 func HeldBy(found metav1.Object) string {
 	if held := found.GetFinalizers(); len(held) > 0 {
-		return "; it is held by " + strings.Join(held, ", ")
+		return "; it waits for finalizers: " + strings.Join(held, ", ")
 	}
 	return ""
 }
 
-// Ref is how messages name an object.
+// Ref returns the name of an object in messages, for example "Secret db".
 func Ref(kind, name string) string { return kind + " " + name }

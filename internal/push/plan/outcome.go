@@ -10,63 +10,73 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Times after which a pass is tried again without any event.
+// How long the manager waits before it tries a pass again when no event arrives.
 const (
-	// RetrySoon is for changes under way: a namespace that terminates, an object that is being deleted.
+	// RetrySoon is for changes that are under way, for example while a namespace or an object is being deleted.
 	RetrySoon = 2 * time.Second
-	// RetryLater is for faults that a person has to repair, since the host does not learn of every repair.
+	// RetryLater is for faults that a person has to repair. The manager tries again because it gets no event for some of
+	// these repairs.
 	RetryLater = 2 * time.Minute
 )
 
-// Kept is an object that a member keeps after its wrapper dropped it.
+// Kept is an object that stays on a member after its wrapper dropped it or left the member.
 type Kept struct {
-	// Object is its kind and name, Why the reason as words that follow "because".
-	Object, Why string
+	// Object is the kind and name of the object.
+	Object string
+	// Why is the reason, in words that can follow "because".
+	Why string
 }
 
 func (k Kept) String() string { return k.Object + ": " + k.Why }
 
-// Outcome is the result of the last pass of a pair.
+// Outcome is the result of the last pass of one wrapper on one member.
 type Outcome struct {
-	// Done reports whether the member holds exactly the desired state (or was left), as of this pass.
+	// Done reports whether the member has exactly the desired state after this pass, or the wrapper has left the member
+	// completely.
 	Done bool
-	// Recorded reports whether the Delivery records all that the pass did, and no object has the annotation keep. A change that
-	// drops that annotation needs an intent.
+	// Recorded reports whether the Delivery records all that the pass did, and no desired object has the annotation keep.
+	// If an object has the annotation, a later change that drops the annotation needs an intent.
 	Recorded bool
-	// State, Reason and Message describe the problem when Done is false.
-	State   v1alpha1.ClusterState
-	Reason  string
+	// State is the state of the pair when Done is false.
+	State v1alpha1.ClusterState
+	// Reason is the machine-readable reason of the problem when Done is false.
+	Reason string
+	// Message describes the problem when Done is false.
 	Message string
-	// Retry is the time until the manager tries again without any event; zero waits for a change.
+	// Retry is the time until the manager tries again when no event arrives; zero when only an event starts the next pass.
 	Retry time.Duration
-	// Kept are objects that the pass left on the member, each with the reason. Fairlead does not manage them from now
-	// on.
+	// Kept are the objects that the pass left on the member, each with the reason. Fairlead does not manage them any more.
 	Kept []Kept
-	// Overtaken is the Delivery for which the pair is held, until a person decides whether the host's or the member's
-	// version counts; nil when the pair is not held.
+	// Overtaken is the Delivery about which a person has to decide whether the host's or the member's version counts; nil
+	// when no such decision is needed. Until that decision the pair is held.
 	Overtaken *v1alpha1.DeliveryVersion
 
-	// Desired is the desired state of the pass; UID and Generation are those of the Delivery after the pass.
-	Desired    *Desired
-	UID        types.UID
+	// Desired is the desired state of the pass.
+	Desired *Desired
+	// UID is the uid of the Delivery after the pass; "" when the pass left no Delivery.
+	UID types.UID
+	// Generation is the generation of the Delivery after the pass; 0 when the pass left no Delivery.
 	Generation int64
-	// Unrepaired are the drifted objects that the pass had to repair and could not.
+	// Unrepaired are the drifted objects that this pass could not repair. History adds objects that an earlier pass could
+	// not repair, if they still drift and this pass did not try to repair them.
 	Unrepaired []ObjectID
-	// Again is when the pair is tried again by itself; zero when it waits for a change. Set by History.
+	// Again is when the manager tries again if no event arrives; zero when only an event starts the next pass. History
+	// sets it.
 	Again time.Time
 }
 
-// LeftDrift reports whether the pass could not repair some drift.
+// LeftDrift reports whether an object still drifts because this pass, or an earlier one, could not repair it.
 func (o *Outcome) LeftDrift() bool { return len(o.Unrepaired) > 0 }
 
-// isOvertakenBy reports whether a desired state with the same writes may succeed although the last pass was held: a
-// host that was behind the member has caught up.
+// isOvertakenBy reports whether a pass for the desired state w may succeed where the last pass was held: the host had
+// an older generation of the wrapper than the member, and w has a later generation than the last pass had.
 func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation
 }
 
-// withUnrepaired adds the repairs that the last pass failed to make and that this pass did not try. If this pass has no
-// trouble of its own, they are still the reported trouble. They keep the time of their next try.
+// withUnrepaired returns the outcome with the objects of still added to Unrepaired: objects that the last pass could
+// not repair and that this pass did not try to repair. If this pass has no problem of its own, the result has the
+// problem of the last pass. The time of the next try of these objects stays the same.
 func (o Outcome) withUnrepaired(last Outcome, still []ObjectID) Outcome {
 	if len(still) == 0 {
 		return o

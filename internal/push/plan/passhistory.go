@@ -13,42 +13,48 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// History is the host's memory of the passes of one pair. It decides when the next one is due. It also has the
-// backoff of a pair that fails (again). The zero value is a pair without any pass yet.
+// History is what the manager remembers of the passes of one pair. It decides when the next pass is due. If passes
+// fail, it makes the time between them longer (method again). The zero value is a pair that has had no pass.
 type History struct {
 	last Outcome
-	// repaired are the drifts that a pass has tried to repair.
+	// repaired has the IDs (deliveries.DriftID) of the drifts that a pass has tried to repair.
 	repaired sets.Set[string]
 	// backoffs has the drift backoff of each object that the manager repaired recently.
 	backoffs driftBackoffs
 	failures int
 }
 
-// Work is what a pass does besides the change to the desired state.
+// Work is what a pass does besides applying a new desired state.
 type Work struct {
-	// Drifted are the objects to repair, and Marks the IDs of these drifts. Gone has the recorded uid of each object
-	// that the collector reported as gone, at the time of the report.
+	// Drifted are the objects to repair, each with the kind of its drift.
 	Drifted map[ObjectID]v1alpha1.DriftKind
-	Marks   map[ObjectID]string
-	Gone    map[ObjectID]types.UID
-	// Unfinished are drifted objects that the manager itself applied and did not record. The pass applies them again under every
-	// spec.drift, and they do not count for the drift backoff.
+	// Marks has the ID (deliveries.DriftID) of each drift that the collector reported and that the pass is to repair.
+	Marks map[ObjectID]string
+	// Gone has, for each object that the collector reported as gone, the uid that the Delivery recorded at that time.
+	Gone map[ObjectID]types.UID
+	// Unfinished are the objects in Drifted that no other client changed: the manager itself applied them and did not
+	// record that in the Delivery. The pass applies them again even under drift: Report, and the drift backoff does not
+	// count these repairs.
 	Unfinished sets.Set[ObjectID]
-	// Secrets are the Secrets to check, of a pair that needs no other pass.
+	// Secrets are the names of the Secrets to check; set only when the pair needs no pass for another reason.
 	Secrets []string
-	// IsNew reports whether the host knows of no Delivery and of no earlier pass of the pair.
+	// IsNew is true if the host knows of no Delivery of the pair, and has made no pass for the pair before.
 	IsNew bool
-	// Recalled is the summary of the Delivery, for a pass that writes it without a read; nil when the pass has to read.
+	// Recalled is the summary of the Delivery that the host has in memory. With it, the pass can write the Delivery
+	// without reading it. It is nil when the pass has to read the Delivery.
 	Recalled *deliveries.Summary
-	// IsRecorded reports whether the Delivery is as the last pass left it, and that pass recorded all that it did. IsObserved
-	// reports whether a ready collector observes the member, and reports unrecorded objects as unfinished.
-	IsRecorded, IsObserved bool
-	// Unrecorded are the objects that earlier passes applied and could not record. The pass adds its own.
+	// IsRecorded is true if the last pass recorded in the Delivery all that it did, and the Delivery has not changed
+	// since.
+	IsRecorded bool
+	// IsObserved is true if the member has a ready collector that reports unrecorded objects as unfinished.
+	IsObserved bool
+	// Unrecorded are the objects of the pair that earlier passes applied and could not record. The pass adds the objects
+	// that it applies without an intent.
 	Unrecorded UnrecordedOf
 }
 
-// repaired are the changes of other clients that the pass repaired.
-func (w *Work) repaired(outcome *Outcome) []ObjectID {
+// Repaired returns the objects that another client had changed and that the pass repaired.
+func (w *Work) Repaired(outcome *Outcome) []ObjectID {
 	var ids []ObjectID
 	for id := range w.Marks {
 		if !w.Unfinished.Has(id) && !slices.Contains(outcome.Unrepaired, id) {
@@ -58,11 +64,11 @@ func (w *Work) repaired(outcome *Outcome) []ObjectID {
 	return ids
 }
 
-// Last is the outcome of the last pass; without a pass, it is an outcome without Desired.
+// Last returns the outcome of the last pass; before the first pass, an outcome whose Desired is nil.
 func (h *History) Last() Outcome { return h.last }
 
-// Contested returns the status message about objects that another client changes after every repair. It returns "" if
-// there are none.
+// Contested returns the status message about objects that another client changes back after every repair; "" if there
+// are none.
 func (h *History) Contested() string { return h.backoffs.contested() }
 
 // IsEmpty reports whether the history holds no information.
@@ -70,15 +76,15 @@ func (h *History) IsEmpty() bool {
 	return h.last.Desired == nil && h.failures == 0 && len(h.repaired) == 0 && len(h.backoffs) == 0
 }
 
-// Settle forgets contested objects that have stayed unchanged for long enough. wake is the time until the next one can be
-// forgotten; zero when there is none.
+// Settle forgets the drift backoffs of objects that have not drifted for long enough. wake is the time until the next
+// backoff can be forgotten; zero when there is none.
 func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	return h.backoffs.settle(seen.Drifts(), now)
 }
 
-// Due reports whether a pair needs a pass, and what that pass repairs. secrets are the Secrets whose turn it is.
-// isListing reports whether a list of all Deliveries of the member is under way. wake is the time until a waiting
-// repair becomes due; zero when none waits.
+// Due reports whether a pair needs a pass, and what that pass repairs. seen is the summary of the pair's Delivery, nil
+// if the host knows none. secrets are the Secrets to check now. isListing reports whether a list of all Deliveries of
+// the member is under way. wake is the time until a drift backoff allows a further repair; zero when no repair waits.
 func (h *History) Due(desired *Desired, seen *deliveries.Summary, secrets []string, isListing bool, now time.Time) (todo Work, due bool, wake time.Duration) {
 	last := h.last
 	retry := h.retries(now)
@@ -103,35 +109,41 @@ func (h *History) Due(desired *Desired, seen *deliveries.Summary, secrets []stri
 	return Work{}, false, wake
 }
 
-// NeedsRecord reports whether a pair needs a pass because of objects that an earlier pass applied and could not record. The
-// Delivery may record the desired state all the same.
+// NeedsRecord reports whether a pair that has unrecorded objects needs a pass that records them. This can be so
+// although the Delivery has the desired state as its target.
 func (h *History) NeedsRecord(desired *Desired, seen *deliveries.Summary, now time.Time) bool {
 	return desired != nil && !desired.Leaving() && !desired.Suspended && !h.Rests(desired, seen, now)
 }
 
-// retries reports whether the time has come for another try.
+// retries reports whether the time of the next try, which the last pass set, has come.
 func (h *History) retries(now time.Time) bool {
 	return !h.last.Again.IsZero() && !now.Before(h.last.Again)
 }
 
-// adoptLaterGeneration makes the last outcome refer to an equal desired state of a later generation. Otherwise all objects
-// of the earlier generation's spec would stay in memory.
+// adoptLaterGeneration replaces the last outcome's Desired by an equal Desired of a later generation. Without this, the
+// spec of the earlier generation would stay in memory.
 func (h *History) adoptLaterGeneration(desired *Desired) {
 	if h.last.Desired != desired && desired.Same(h.last.Desired) && !h.last.isOvertakenBy(desired) {
 		h.last.Desired = desired
 	}
 }
 
-// Rests reports whether no pass is due. The last pass was for this desired state, its Delivery has not changed since,
-// and the time for another try has not come.
+// Rests reports whether no further pass has to follow the last one. Four things must be true:
+//
+//   - The last pass was for this desired state, and the wrapper has no later generation that could end a hold of the
+//     pair.
+//   - It left a Delivery on the member.
+//   - The host has read neither another Delivery of the wrapper nor a later generation of that one since.
+//   - The time of the next try has not come.
 func (h *History) Rests(desired *Desired, seen *deliveries.Summary, now time.Time) bool {
 	last := &h.last
 	return desired.Same(last.Desired) && !last.isOvertakenBy(desired) && !h.retries(now) && last.UID != "" &&
 		(seen == nil || seen.UID == last.UID && seen.Generation <= last.Generation)
 }
 
-// repairs are the drifts that no pass has tried to repair. When it is time for another try, they include the drifts
-// that the last pass could not repair. Under drift: Report only unfinished pushes are among them.
+// repairs returns the drifts to repair now: those that no pass has tried to repair yet and, if retry is true, those
+// that the last pass could not repair. Under drift: Report it returns only unfinished objects. wake is the time until a
+// drift backoff allows a further repair; zero when no repair waits.
 func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
 	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
 	if seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
@@ -160,15 +172,15 @@ func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool
 		}
 	}
 	for _, id := range h.last.Unrepaired {
-		if retry && id.IsSecret() && desired.Drift == v1alpha1.DriftRepair { // no collector reads Secrets, so no drift reports it
+		if retry && id.IsSecret() && desired.Drift == v1alpha1.DriftRepair { // no collector reads Secrets, so no status lists this drift
 			todo.Drifted[id] = v1alpha1.DriftChanged
 		}
 	}
 	return todo, wake
 }
 
-// Finished records a pass that ended without an error that concerns the whole member. wake is the time until the pair
-// is judged again; zero when it waits for a change.
+// Finished records a pass that ended without an error. wake is the time until the manager has to decide again whether
+// the pair needs a pass; zero when only an event can make a pass due.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	h.last = outcome.withUnrepaired(h.last, h.stillUnrepaired(outcome.Desired, todo, seen))
 	for _, mark := range todo.Marks {
@@ -177,7 +189,7 @@ func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary
 		}
 		h.repaired.Insert(mark)
 	}
-	for _, id := range todo.repaired(&outcome) {
+	for _, id := range todo.Repaired(&outcome) {
 		if h.backoffs == nil {
 			h.backoffs = make(driftBackoffs)
 		}
@@ -193,20 +205,21 @@ func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary
 	return wake
 }
 
-// Failed records a pass that ended with an error that concerns the whole member. wake is the time until the next try.
+// Failed records a pass that ended with an error. wake is the time until the next try.
 func (h *History) Failed(desired *Desired, err error, now time.Time) (wake time.Duration) {
 	h.last = Outcome{Desired: desired, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Unrepaired: h.last.Unrepaired}
 	return h.again(time.Second, now)
 }
 
-// ForgetOutcome forgets the outcome of the last pass, because its Delivery is no longer on the member.
+// ForgetOutcome forgets the outcome of the last pass, because the Delivery that the pass left is no longer on the
+// member.
 func (h *History) ForgetOutcome() { h.last = Outcome{} }
 
-// ForgetRepairs forgets which drifts a pass has tried to repair: the collector reports none any more.
+// ForgetRepairs forgets which drifts a pass has tried to repair, because the collector no longer reports any drift.
 func (h *History) ForgetRepairs() { h.repaired = nil }
 
-// stillUnrepaired are the drifts that an earlier pass could not repair, and that the pass which just ended did not have
-// to repair. An object that is no longer desired does not count, even if the Delivery still reports it as drifted.
+// stillUnrepaired returns the objects that an earlier pass could not repair, that still drift, and that the latest pass
+// did not try to repair. It leaves out objects that are no longer desired.
 func (h *History) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
 	drifting := make(map[ObjectID]bool)
 	for _, o := range seen.Drifts() {
@@ -221,7 +234,8 @@ func (h *History) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries
 	return still
 }
 
-// again is the backoff of a pair: it schedules another try, after a longer time with each failure, up to RetryLater.
+// again records that a pass did not succeed, and returns the time until the next try. The time begins with first, and
+// doubles with each further pass that does not succeed, up to RetryLater.
 func (h *History) again(first time.Duration, now time.Time) (wait time.Duration) {
 	wait = max(first, min(first<<min(h.failures, 10), RetryLater))
 	h.failures++

@@ -20,26 +20,26 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// retainManager is the field manager of the retention policy of a StatefulSet that is being removed. A later pass
-// recognises by it that the StatefulSet is giving up its claims.
+// retainManager is the field manager of the patch that sets whenDeleted: Retain in a StatefulSet that is to be removed.
+// A later pass recognises by this field manager that an earlier pass sent the patch.
 const retainManager = v1alpha1.FieldManager + "-retain"
 
 var statefulSets = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 
-// keepsData reports whether a policy keeps objects that hold data.
+// keepsData reports whether the policy keeps objects that hold data: it is KeepData, or absent.
 func keepsData(policy v1alpha1.DeletionPolicy) bool {
 	return policy != v1alpha1.DeleteAll && policy != v1alpha1.KeepAll
 }
 
-// spare keeps an object, under KeepData, whose deletion would delete data. settled reports that this pass has no more
-// to do with the object: it is kept, or it waits and trouble names the reason.
+// spare keeps an object, under KeepData, if deleting the object could delete data too. settled is true if this pass
+// must not delete the object: spare keeps it, or the removal has to wait, and spare has added trouble with the reason.
 func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (settled bool, err error) {
 	if !keepsData(p.desired.OnDelete) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
 		return false, nil
 	}
 	if !memberapi.IsBuiltIn(r.GroupKind()) && len(found.Finalizers) > 0 {
-		p.keep(r, "its controller holds it by finalizer "+health.Clean(found.Finalizers[0], 64)+
-			" and may do more than delete it; "+v1alpha1.AnnotationKeep+`: "false" would release it`)
+		p.keep(r, "its controller has set finalizer "+health.Clean(found.Finalizers[0], 64)+
+			" and may delete data with it; annotation "+v1alpha1.AnnotationKeep+`: "false" on it allows the removal`)
 		return true, nil
 	}
 	retained := false
@@ -60,7 +60,7 @@ func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *me
 				"The StatefulSet controller should remove that ownerReference now. If it does not, remove it by hand",
 			r, p.conn.Name(), memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case leads:
-		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would be deleted with it, by its ownerReferences")
+		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would be deleted with it, because its ownerReferences lead to it")
 	case known.cause != nil:
 		p.trouble.Add(known.cannotKnow("removing", r.String()))
 	default:
@@ -69,8 +69,8 @@ func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *me
 	return true, nil
 }
 
-// SpareReplaced reports whether an object must not be made again, because its deletion would delete claims. It adds
-// trouble that says so.
+// SpareReplaced reports whether the manager must not delete and recreate an object, because claims would be deleted
+// with the object. If so, it adds trouble.
 func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID) (bool, error) {
 	if !keepsData(p.desired.OnDelete) {
 		return false, nil
@@ -94,28 +94,35 @@ func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID
 	return true, nil
 }
 
-// keep leaves an object as it is, with its marks, and records the reason.
+// keep leaves an object on the member with its marks, and records the reason.
 func (p *Pruner) keep(r *Removal, why string) {
 	r.Gone = true
 	p.Kept = append(p.Kept, plan.Kept{Object: r.String(), Why: why})
 }
 
-// retain makes a StatefulSet keep its claims when it is deleted. retained reports that this pass or an earlier one
-// has set that policy. settled reports that the StatefulSet's controller has not observed it yet.
+// retain sets whenDeleted: Retain in a StatefulSet, so that its claims stay when it is deleted. retained is true if
+// this pass or an earlier one has set it. settled is true if this pass must not delete the StatefulSet: the StatefulSet
+// controller has not observed Retain yet, or a request was refused, or the StatefulSet is gone.
 //
-// The controller writes the StatefulSet as owner into the claims, and removes it when the policy says so. Until it
-// has observed the new policy it may still write the owner.
+// The pass has to wait for the controller, because the controller adds the StatefulSet to the ownerReferences of the
+// claims, and removes that ownerReference only when it observes Retain.
 func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (retained, settled bool, err error) {
 	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(path...), false)
-	set := appsv1.StatefulSet{}
+	var set struct { // not appsv1.StatefulSet, because its template has quantities
+		Metadata struct{ Generation int64 }
+		Spec     struct {
+			PersistentVolumeClaimRetentionPolicy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy
+		}
+		Status struct{ ObservedGeneration int64 }
+	}
 	if err == nil {
-		if err := answer.Into(&set); err != nil {
+		if err := answer.IntoFields("StatefulSet", &set); err != nil {
 			return false, false, fmt.Errorf("reading %s on member %s: %w", r, p.conn.Name(), err)
 		}
 		policy := set.Spec.PersistentVolumeClaimRetentionPolicy
 		if policy == nil || policy.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
 			retained = hasManager(found, retainManager)
-			settled = retained && set.Status.ObservedGeneration < set.Generation
+			settled = retained && set.Status.ObservedGeneration < set.Metadata.Generation
 		} else {
 			retained, settled = true, true
 			err = p.tellToRetain(ctx, path, found.UID)
@@ -139,12 +146,12 @@ func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *m
 
 func (p *Pruner) tellToRetain(ctx context.Context, path []string, uid types.UID) error {
 	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": uid}, // an object with another uid is not changed
+		"metadata": map[string]any{"uid": uid}, // the API server refuses the patch if the StatefulSet on the member has another uid
 		"spec": map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{
 			"whenDeleted": appsv1.RetainPersistentVolumeClaimRetentionPolicyType}},
 	})
 	if err != nil {
-		return fmt.Errorf("encoding a retention policy: %w", err)
+		return fmt.Errorf("encoding the retention policy of a StatefulSet: %w", err)
 	}
 	_, err = member.Do(ctx, p.conn.REST().Patch(types.MergePatchType).AbsPath(path...).
 		Param("fieldManager", retainManager).Body(body), true)

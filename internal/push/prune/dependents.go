@@ -20,36 +20,39 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Why it is so: data depends on claims, and there are few of them, so the search starts at the claims. It takes one
-// list of metadata a pass, and one request for each owner. A search downward, from an object to all that it owns, would
-// need a list of every kind. An owner that cannot be read may lead to any object. Then the manager deletes no object,
-// except for those that the author released from this.
+// To find the objects whose deletion would delete a claim, the manager searches upward: from the claims to their
+// owners, and on to the owners of these. The search needs one list of the claims' metadata in a pass, and one request
+// for each owner. A search downward, from an object to everything that it owns, would need a list of every kind. If the
+// manager cannot read an owner, that owner may be owned by any object. The manager then deletes only objects with the
+// annotation keep: "false".
 
 var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 
-// maxOwners is how many owners above a claim are followed. Real chains have two or three.
+// maxOwners bounds how many levels of owners above a claim the manager follows. Real claims have two or three.
 const maxOwners = 16
 
 // dependents is the result of the search from the claims to their owners.
 type dependents struct {
-	// claim names a claim that would be deleted with an object, by the object's uid.
+	// claim has, by the uid of an object, the name of a claim that would be deleted with that object.
 	claim map[types.UID]string
-	// unread is an owner that could not be read: its own owners may have claims too. cause is the reason. unread is
-	// "" if the claims could not be listed at all.
+	// unread is the part of a message that names the first owner that the manager could not read. It is "" if the manager
+	// read all owners, or could not list the claims.
 	unread string
-	cause  error
+	// cause is the error of that owner, or of the list of the claims; nil if the search is complete.
+	cause error
 }
 
-// claimOwners finds the owners of the claims in the wrapper's namespace, or in all namespaces.
+// claimOwners searches for the owners of claims. It searches once in a pass.
 type claimOwners struct {
 	conn *member.Conn
-	// namespace is the wrapper's; "" asks for the claims of all namespaces.
+	// namespace is the namespace of the claims; "" for the claims of all namespaces.
 	namespace string
-	// found is nil until lead is called.
+	// found is the result of the search; nil before the first call of lead.
 	found *dependents
 }
 
-// lead finds, once in a pass, the objects that the claims lead to. An error concerns the member as a whole.
+// lead returns the objects to which the ownerReferences of claims lead, directly or through other owners. The first
+// call searches, and later calls return the same result. An error concerns the member as a whole.
 func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 	if c.found != nil {
 		return c.found, nil
@@ -57,7 +60,7 @@ func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 	found := &dependents{claim: make(map[types.UID]string)}
 	err := member.EachMetadata(ctx, c.conn, member.Path(claims, c.namespace, ""), func(claim *metav1.PartialObjectMetadata) error {
 		if claim.DeletionTimestamp != nil || claim.Annotations[v1alpha1.AnnotationKeep] == "false" {
-			return nil // it is being deleted already, or its author allows that
+			return nil // the claim is being deleted already, or its author allows the deletion
 		}
 		return c.follow(ctx, found, claim.Name, claim, 0)
 	})
@@ -65,17 +68,18 @@ func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 	case err != nil && (memberapi.Answered(err) || errors.Is(err, member.ErrEndlessList)):
 		found.cause = err
 	case err != nil:
-		return nil, fmt.Errorf("listing the claims of member %s: %w", c.conn.Name(), err)
+		return nil, fmt.Errorf("listing the PersistentVolumeClaims of member %s: %w", c.conn.Name(), err)
 	}
 	c.found = found
 	return found, nil
 }
 
-// follow notes the owner of an object that a claim has led to, and the owners of that owner.
+// follow records the owners of an object, and then the owners of these owners. claim is the name of the claim from
+// which the search came to the object.
 func (c *claimOwners) follow(ctx context.Context, found *dependents, claim string, owned *metav1.PartialObjectMetadata, depth int) error {
 	for _, ref := range owned.OwnerReferences {
 		if ref.Kind == "Pod" && ref.APIVersion == "v1" {
-			continue // an ephemeral volume, or a replica that is scaled away: it is deleted with that Pod anyway
+			continue // a Pod's own volume, or a replica that was scaled away: the claim is deleted with that Pod anyway
 		}
 		if _, seen := found.claim[ref.UID]; seen {
 			continue
@@ -84,11 +88,11 @@ func (c *claimOwners) follow(ctx context.Context, found *dependents, claim strin
 		owner, err := c.owner(ctx, owned.Namespace, ref)
 		switch {
 		case err == nil && depth == maxOwners:
-			err = fmt.Errorf("it is the %dth owner above that claim", maxOwners)
+			err = fmt.Errorf("the claim has more than %d owners above it, which is more than the manager follows", maxOwners)
 			fallthrough
 		case err != nil && (meta.IsNoMatchError(err) || memberapi.AnsweredAbout(groupOf(ref), err)):
 			if found.cause == nil {
-				found.unread, found.cause = fmt.Sprintf("claim %s belongs to %s", claim, ref.Kind+" "+ref.Name), err
+				found.unread, found.cause = fmt.Sprintf("the owners of %s %s, which owns claim %s, are unknown", ref.Kind, ref.Name, claim), err
 			}
 		case err != nil:
 			return err
@@ -101,7 +105,8 @@ func (c *claimOwners) follow(ctx context.Context, found *dependents, claim strin
 	return nil
 }
 
-// owner reads the object that an ownerReference names; nil when it is gone, and then the chain ends.
+// owner reads the object that an ownerReference names. It returns nil if that object is gone, because an absent object
+// has no owners.
 func (c *claimOwners) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
@@ -129,24 +134,25 @@ func (c *claimOwners) owner(ctx context.Context, namespace string, ref metav1.Ow
 }
 
 func groupOf(ref metav1.OwnerReference) string {
-	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // owner reads no object of an apiVersion that cannot be parsed
+	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // cannot fail here: owner has parsed the same apiVersion
 	return gv.Group
 }
 
-// cannotKnow is the trouble for an object if it is unknown whether its deletion would delete a claim.
+// cannotKnow returns the trouble with an object that the manager does not delete, because it could not find out whether
+// a claim would be deleted too.
 func (d *dependents) cannotKnow(verb, object string) memberapi.Trouble {
 	right := "get"
 	if d.unread == "" {
 		right = "list"
 	}
 	t := memberapi.ExplainWithout(right, verb, object, d.cause)
-	cause := "the claims cannot be listed"
+	unknown := "the manager could not list the PersistentVolumeClaims"
 	if d.unread != "" {
-		cause = health.Clean(d.unread, 80)
+		unknown = health.Clean(d.unread, 160)
 	}
-	t.Message += fmt.Sprintf("; the manager deletes nothing while a claim might be deleted with it (%s)", cause)
-	if verb != "replacing" { // its annotation allows the replacement only
-		t.Message += fmt.Sprintf("; to allow that, annotate it %s: \"false\"", v1alpha1.AnnotationKeep)
+	t.Message += fmt.Sprintf("; the manager does not delete it while that might delete a claim with it (%s)", unknown)
+	if verb != "replacing" { // the annotation keep: "false" does not concern a replacement
+		t.Message += fmt.Sprintf("; to allow the deletion, annotate it %s: \"false\"", v1alpha1.AnnotationKeep)
 	}
 	t.Retry = plan.RetrySoon
 	return t

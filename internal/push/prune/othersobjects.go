@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// othersContents names the objects in a Namespace or a CRD that do not belong to this wrapper, nil when there are
-// none. Deleting the Namespace or CRD would delete them too.
+// othersContents returns trouble that names objects of other clients that would be deleted with a Namespace or a CRD;
+// nil if there are none.
 func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.PartialObjectMetadata) (*memberapi.Trouble, error) {
 	var contents []schema.GroupVersionResource
 	namespace := ""
@@ -38,23 +38,22 @@ func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.P
 	}
 	if errors.Is(err, errNotServed) || err != nil && (memberapi.Answered(err) || memberapi.IsAway(err)) {
 		t := memberapi.Stalled(v1alpha1.ReasonNotEmpty,
-			"%s is not deleted: the manager cannot list its contents (%s); repair that, or set onDelete: KeepData", r, err)
+			"%s is not deleted: the manager cannot list the objects that would be deleted with it (%s); repair that, or set spec.onDelete: KeepData", r, err)
 		return &t, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the contents of %s on member %s: %w", r, p.conn.Name(), err)
+		return nil, fmt.Errorf("listing the objects that would be deleted with %s on member %s: %w", r, p.conn.Name(), err)
 	}
 	var names []string
 	unserved := false
 	for _, gvr := range contents {
 		found, err := others(ctx, p.conn, gvr, namespace, p.desired.Wrapper.UID)
 		if apierrors.IsNotFound(err) {
-			// The member served it a moment ago: its objects may still exist, and would be deleted with the CRD or
-			// the Namespace.
-			found, err, unserved = []string{gvr.Resource + " (they are not served any more)"}, nil, true
+			// The member served the resource a moment ago. Its objects may still exist, and would be deleted too.
+			found, err, unserved = []string{gvr.Resource + " (the member does not serve them any more)"}, nil, true
 		}
 		if err != nil {
-			return nil, fmt.Errorf("listing the contents of %s on member %s: %w", r, p.conn.Name(), err)
+			return nil, fmt.Errorf("listing the objects that would be deleted with %s on member %s: %w", r, p.conn.Name(), err)
 		}
 		names = append(names, found...)
 		if len(names) > 3 {
@@ -64,7 +63,7 @@ func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.P
 	if len(names) == 0 {
 		return nil, nil
 	}
-	t := memberapi.Stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: it contains objects of other clients (%s); move them, or set onDelete: KeepData",
+	t := memberapi.Stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: it contains objects of other clients (%s); move them, or set spec.onDelete: KeepData",
 		r, strings.Join(names[:min(3, len(names))], ", "))
 	if unserved {
 		t.Retry = plan.RetrySoon
@@ -81,9 +80,9 @@ func namespacedResources(ctx context.Context, conn *member.Conn) ([]schema.Group
 	return all, err
 }
 
-// others are names of objects of a resource that this wrapper did not push. If they cannot be listed, the resource
-// counts as having some: the manager deletes nothing because information is missing. An error may mean that the
-// resource is not served.
+// others returns the names of objects of a resource that this wrapper did not push; ten at most. If the API server
+// refuses the list, others returns the reason in place of a name, so that the manager deletes nothing. A NotFound error
+// means that the member does not serve the resource.
 func others(ctx context.Context, conn *member.Conn, gvr schema.GroupVersionResource, namespace string, wrapper types.UID) ([]string, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(gvr, namespace, "")...).
 		Param("labelSelector", v1alpha1.LabelUID+"!="+string(wrapper)).Param("limit", "10"), false)
@@ -93,7 +92,7 @@ func others(ctx context.Context, conn *member.Conn, gvr schema.GroupVersionResou
 	case apierrors.IsNotFound(err):
 		return nil, err
 	case err != nil && (memberapi.Answered(err) || apierrors.IsServiceUnavailable(err)):
-		return []string{gvr.Resource + " (they cannot be listed: " + err.Error() + ")"}, nil
+		return []string{gvr.Resource + " (the manager cannot list them: " + err.Error() + ")"}, nil
 	case err != nil:
 		return nil, err
 	}
@@ -110,7 +109,7 @@ func others(ctx context.Context, conn *member.Conn, gvr schema.GroupVersionResou
 	return names, nil
 }
 
-// madeByKubernetes are the objects that Kubernetes creates in every namespace.
+// madeByKubernetes reports whether Kubernetes itself created an object, as it does in every namespace.
 func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
 	switch gvr.GroupResource() {
 	case schema.GroupResource{Resource: "serviceaccounts"}:
@@ -125,8 +124,8 @@ func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
 	return false
 }
 
-// errNotServed means that objects of a CRD may exist which no client can list.
-var errNotServed = errors.New("no version of it is served")
+// errNotServed means that the member serves no version of a CRD. Its objects may exist, but no client can list them.
+var errNotServed = errors.New("the member serves no version of it")
 
 func resourceOf(ctx context.Context, conn *member.Conn, crd string) ([]schema.GroupVersionResource, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(memberapi.CRDPath(crd)...), false)

@@ -23,63 +23,65 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// Pruner removes recorded objects from a member that are no longer desired. It serves one pass.
+// Pruner removes objects that are no longer desired from a member. It is used for one pass.
 type Pruner struct {
 	conn    *member.Conn
 	desired *plan.Desired
-	// isDesired reports whether the desired state of the pass is still the present one; nil counts as always true.
+	// isDesired reports whether the desired state that the pass was made for is still the present one; nil means that it
+	// always is.
 	isDesired func() bool
-	// isOpen reports whether the member lets the host write to a Namespace.
+	// isOpen reports whether the member lets the host write to a Namespace and into it.
 	isOpen func(*metav1.PartialObjectMetadata) bool
 	// trouble collects the problems with single objects.
 	trouble *memberapi.Troubles
-	// claims finds the objects that the claims lead to.
+	// claims finds the objects whose deletion would delete a claim.
 	claims *claimOwners
 
-	// Waits names the removal that waits until all other objects are applied; "" when none waits. Set by Remove.
+	// Waits is the part of the status message that names the first removal that waits until all desired objects are
+	// applied; "" when no removal waits. Remove sets it.
 	Waits string
-	// Kept are the objects that stay on the member, each with the reason. Set by Remove.
+	// Kept are the objects that the pass left on the member, each with the reason. Remove sets it.
 	Kept []plan.Kept
-	// Freed reports whether an object is gone that may have blocked other objects, so that these may be applied now.
-	// Set by Remove.
+	// Freed is true if the pass removed an object that only restricts, for example a quota. Desired objects that the API
+	// server refused before may be accepted by the next pass. Remove sets it.
 	Freed bool
 }
 
-// New makes a pruner for one pass. isDesired reports whether the desired state of the pass is still the present one;
-// nil counts as always true. isOpen reports whether the member lets the host write to a Namespace. trouble receives
-// the problems with single objects.
+// New makes a pruner for one pass. isDesired reports whether the desired state that the pass was made for is still the
+// present one; nil means that it always is. isOpen reports whether the member lets the host write to a Namespace. The
+// pruner adds problems with single objects to trouble.
 func New(conn *member.Conn, desired *plan.Desired, isDesired func() bool, isOpen func(*metav1.PartialObjectMetadata) bool, trouble *memberapi.Troubles) *Pruner {
 	return &Pruner{conn: conn, desired: desired, isDesired: isDesired, isOpen: isOpen, trouble: trouble,
 		claims: &claimOwners{conn: conn, namespace: desired.Wrapper.Namespace}}
 }
 
-// Removal is one inventory entry whose object is being removed.
+// Removal is one inventory entry whose object is to be removed.
 type Removal struct {
 	Entry v1alpha1.InventoryEntry
-	// Gone reports whether the entry may leave the inventory: the pass saw its object gone, or kept or released it.
+	// Gone is true if the entry may leave the inventory: the object is gone, or the pass kept or released it.
 	Gone bool
 }
 
 func (r *Removal) String() string { return memberapi.Ref(r.Entry.Kind, r.Entry.Name) }
 
-// GroupKind is the group and kind of the object.
+// GroupKind returns the group and kind of the entry's object.
 func (r *Removal) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Entry.Group, Kind: r.Entry.Kind}
 }
 
-// Remove removes the objects that are no longer desired, last installed first, rank by rank. A rank begins when the
-// previous one is gone, since a finalizer may need objects that were installed earlier.
+// Remove removes objects in reverse install order. Objects of the same place in that order form a rank. Remove begins a
+// rank when all objects of the previous rank are gone, because the finalizers of those may need objects that were
+// installed earlier.
 //
-// Objects that an update drops go after its new objects are applied. A new object, of another name or kind, may take
-// the place of the old one, and after the removal only the new one is left. Kinds that only restrict do not wait:
-// such an object may block the update, as a quota does that the same update drops. Leaving a member waits for
-// nothing. isMissing reports whether a desired object is missing.
+// isMissing reports whether some desired object is not applied yet. Remove then waits, so that a renamed object does
+// not disappear before its successor is there. Even then Remove removes objects that only restrict, for example a
+// quota: such an object may be what prevents the desired objects.
 func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool) error {
 	if isMissing {
 		var kept []*Removal
 		leaving, kept = restrictions(leaving)
 		if len(kept) > 0 {
-			p.Waits = "the removal of " + kept[0].String() + more(len(kept)-1) + " waits until all else is applied"
+			p.Waits = "the removal of " + kept[0].String() + more(len(kept)-1) + " waits until all other objects are applied"
 		}
 		defer func() { p.Freed = slices.ContainsFunc(leaving, func(r *Removal) bool { return r.Gone }) }()
 	}
@@ -93,8 +95,9 @@ func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool)
 			return err
 		}
 		if p.isDesired != nil && !p.isDesired() {
-			// A person may have released the wrapper from this member, or it was placed there again.
-			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonLeaving, "%s stays for now: the desired state has changed since this push began", r))
+			// The desired state changed while the pass ran: a person released the wrapper from this member, or the wrapper is
+			// placed there again.
+			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonLeaving, "%s is not removed yet: the desired state changed during this push; the next push decides", r))
 			return nil
 		}
 		if err := p.removeOne(ctx, r); err != nil {
@@ -109,9 +112,9 @@ func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool)
 
 func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 	if r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll && r.Entry.Adopted != v1alpha1.AdoptedYes {
-		// The member never served the kind, or the policy keeps every object. An adopted object needs a release. If the
-		// member has lost the record of the adoption, the object keeps its marks. It still says that it is adopted, so a
-		// later wrapper of this name does not delete it.
+		// The member never served the kind, or onDelete keeps every object. Under KeepAll the manager still releases an
+		// object that the Delivery records as adopted. If the Delivery has lost that record, the object keeps its marks. One
+		// of them is AnnotationAdopted, so a later wrapper of this name does not delete the object.
 		r.Gone = true
 		return nil
 	}
@@ -122,10 +125,11 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 	found, err := memberapi.Metadata(ctx, p.conn, path)
 	switch {
 	case memberapi.IsPathGone(err):
-		// The member no longer serves the version in which the kind was mapped; the object may still exist.
+		// The member does not serve the version of the cached mapping any more, so the answer does not show whether the
+		// object exists.
 		p.conn.DoubtMapping(r.GroupKind())
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"%s: the member no longer serves %s where it did; the manager looks the kind up again", r, r.Entry.Kind))
+			"%s: the member no longer serves %s under the API path of the last push; the manager looks the kind up again", r, r.Entry.Kind))
 		return nil
 	case err != nil:
 		return p.refused(r, "removing", err)
@@ -133,8 +137,9 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 	return p.removeExisting(ctx, r, path, found)
 }
 
-// refused acts on an error about one object. When the object is gone, its entry may leave the inventory. A refusal is
-// trouble, and the other objects go on. All other errors concern the member as a whole, and refused returns them.
+// refused acts on the error of a request about one object. If the object is gone, its entry may leave the inventory. A
+// refusal of the API server becomes trouble, and the pass goes on with the other objects. Every other error concerns
+// the member as a whole, and refused returns it.
 func (p *Pruner) refused(r *Removal, verb string, err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
@@ -147,19 +152,21 @@ func (p *Pruner) refused(r *Removal, verb string, err error) error {
 	return fmt.Errorf("%s %s on member %s: %w", verb, r, p.conn.Name(), err)
 }
 
-// removeExisting deletes, releases or keeps an existing object, by its annotations, its kind and its history.
+// removeExisting deletes, releases or keeps an object that exists. Each case below is one reason not to delete it; the
+// first that applies counts.
 func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
 	switch {
 	case !p.isMeant(r, found):
-		// Another client made a new object under this name, or removed Fairlead's marks.
+		// Another client created a new object under this name, or removed Fairlead's marks from the object.
 		r.Gone = true
 		return nil
 	case found.DeletionTimestamp != nil && p.desired.OnDelete == v1alpha1.KeepAll:
-		// Another client deletes the object. KeepAll waits for no finalizer of theirs.
+		// Another client is deleting the object. Under KeepAll the wrapper leaves without waiting for the object's
+		// finalizers.
 		r.Gone = true
 		return nil
 	case found.DeletionTimestamp != nil:
-		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, memberapi.HeldBy(found)))
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted on the member%s", r, memberapi.HeldBy(found)))
 		return nil
 	case r.isReserved():
 		p.keep(r, "it is Fairlead's own, or a system namespace")
@@ -170,7 +177,7 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 		p.keep(r, retention.WhyKept(found.Annotations[v1alpha1.AnnotationKeep]))
 		return nil
 	case r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found):
-		p.keep(r, "the member has closed it to the host")
+		p.keep(r, "the member has closed this Namespace to the host")
 		return nil
 	}
 	if settled, err := p.spare(ctx, r, path, found); settled || err != nil {
@@ -185,15 +192,14 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 	return p.delete(ctx, r, path, found)
 }
 
-// isAdopted reports whether Fairlead adopted the object. The Delivery or the object may say so: a member whose CRD of
-// Deliveries was replaced by an older one has lost it from the Delivery.
+// isAdopted reports whether Fairlead adopted the object. The Delivery and an annotation of the object both record an
+// adoption. Only the annotation does after an older CRD without the field adopted was installed on the member.
 func (r *Removal) isAdopted(found *metav1.PartialObjectMetadata) bool {
 	return r.Entry.Adopted == v1alpha1.AdoptedYes || marks.IsAdopted(found, r.mark(found))
 }
 
-// isReleased reports whether an adopted object stays and loses Fairlead's marks. The member's users expect no marks on
-// an object that Fairlead has left. A Namespace that the member has closed is the exception, since the host must not
-// write to it.
+// isReleased reports whether the object is to be released: Fairlead adopted it, and it is not to be deleted. A
+// Namespace that the member has closed is not released, because the host must not write to it.
 func (p *Pruner) isReleased(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	if !r.isAdopted(found) || r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found) {
 		return false
@@ -201,18 +207,19 @@ func (p *Pruner) isReleased(r *Removal, found *metav1.PartialObjectMetadata) boo
 	return p.desired.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.GroupKind()) || found.Annotations[v1alpha1.AnnotationKeep] == "true"
 }
 
-// isReserved reports whether the entry names an object that Fairlead does not federate. An earlier version that let
-// it through may have recorded it. Deleting the host's own rights would leave all other objects on the member for
-// good.
+// isReserved reports whether the entry names an object that Fairlead must not federate, for example the ClusterRole of
+// the host's account. An earlier version of Fairlead may have delivered and recorded such an object. If the manager
+// deleted the rights of its own account, it could remove no further object from the member.
 func (r *Removal) isReserved() bool {
 	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(r.GroupKind().WithVersion("v1")) // no rule looks at the version
+	obj.SetGroupVersionKind(r.GroupKind().WithVersion("v1")) // no rule of Reserved depends on the version
 	obj.SetName(r.Entry.Name)
 	return overrides.Reserved(obj) != nil
 }
 
-// isMeant reports whether an object is the delivered one. It has the recorded uid. If the pass that made it died
-// before it recorded one, it carries Fairlead's marks.
+// isMeant reports whether an object is the one that Fairlead delivered, and not a later object of the same name. If the
+// entry has a uid, the object must have this uid. If it has none, because the pass that created the object ended too
+// early, the object must have Fairlead's marks.
 func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	if r.Entry.UID != "" {
 		return found.UID == r.Entry.UID
@@ -220,14 +227,15 @@ func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	return marks.IsOurs(found, p.desired.Wrapper.UID, r.mark(found))
 }
 
-// mark is the AnnotationObject that the object of the entry has.
+// mark returns the value of AnnotationObject that the entry's object has.
 func (r *Removal) mark(found *metav1.PartialObjectMetadata) string {
 	return marks.ObjectPath(r.Entry.Resource, r.Entry.Group, found.Namespace, found.Name)
 }
 
-// Identify completes entries of a Delivery that is being taken over from an earlier wrapper of this name. A push of that
-// wrapper may have made an object and died before it recorded the uid. The object carries the marks of that wrapper and
-// the listed rendering. Later the manager could not tell it from an object that the earlier wrapper left to the member.
+// Identify adds missing uids to entries of a Delivery that this wrapper takes over from an earlier wrapper of its name.
+// A pass of the earlier wrapper may have created an object and ended before it recorded the uid. Identify recognises
+// that object by the marks of the earlier wrapper and the rendering in the entry. Without the uid, a later pass could
+// not tell that object from one that the earlier wrapper left to the member.
 func (p *Pruner) Identify(ctx context.Context, leaving []*Removal, earlier types.UID) error {
 	for _, r := range leaving {
 		if r.Entry.UID != "" || r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {
@@ -242,7 +250,7 @@ func (p *Pruner) Identify(ctx context.Context, leaving []*Removal, earlier types
 		}
 		found, err := memberapi.Metadata(ctx, p.conn, path)
 		if err != nil && !memberapi.AnsweredAbout(r.Entry.Group, err) && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("looking at %s on member %s: %w", r, p.conn.Name(), err)
+			return fmt.Errorf("reading %s on member %s: %w", r, p.conn.Name(), err)
 		}
 		if err == nil && marks.IsOurs(found, earlier, r.mark(found)) && r.Entry.Rendering != "" &&
 			found.Annotations[v1alpha1.AnnotationRendering] == r.Entry.Rendering {
@@ -264,20 +272,20 @@ func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *m
 	if err := memberapi.DeleteExactly(ctx, p.conn, path, metav1.Preconditions{UID: &found.UID}); err != nil {
 		return p.refused(r, "removing", err)
 	}
-	// An accepted deletion may still wait for a finalizer, so the manager reads the object.
+	// The API server may have accepted the deletion and still wait for finalizers, so read the object again.
 	left, err := memberapi.Metadata(ctx, p.conn, path)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && left.UID != found.UID:
 		r.Gone = true
 	case err == nil || memberapi.AnsweredAbout(r.Entry.Group, err):
-		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, memberapi.HeldBy(left)))
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted on the member%s", r, memberapi.HeldBy(left)))
 	default:
 		return p.refused(r, "removing", err)
 	}
 	return nil
 }
 
-// more counts the objects that a message does not name.
+// more returns the end of a message about n further objects that the message does not name; "" if n is 0.
 func more(n int) string {
 	if n == 0 {
 		return ""

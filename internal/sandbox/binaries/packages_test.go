@@ -35,19 +35,19 @@ func TestProgressCountsThePackagesOfEachProgram(t *testing.T) {
 		return c
 	}
 	if diff := cmp.Diff(counts{2, 4, 3, 4, 3, 6}, count()); diff != "" {
-		t.Errorf("at the start: %s", diff)
+		t.Errorf("packages built and all, before any line of go build (-want +got): %s", diff)
 	}
 	lines := map[string]bool{"example/api": true, "errors": true, "# example/api": false, "api.go:3:1: syntax error": false, "": false}
 	for line, want := range lines {
 		if p.begin(line) != want {
-			t.Errorf("%q is a package: %v", line, !want)
+			t.Errorf("begin takes %q as the name of a package: %v", line, !want)
 		}
 	}
 	if diff := cmp.Diff(counts{3, 4, 3, 4, 4, 6}, count()); diff != "" {
-		t.Errorf("after example/api: %s", diff)
+		t.Errorf("packages built and all, after the line example/api (-want +got): %s", diff)
 	}
 	if _, err := parsePackages("go: warning: something\n"); err == nil || !strings.Contains(err.Error(), "something") {
-		t.Errorf("a line of another shape: %v", err)
+		t.Errorf("parsing a line without four fields returned: %v", err)
 	}
 }
 
@@ -70,9 +70,9 @@ func TestStderrIsReadByLines(t *testing.T) {
 	}
 }
 
-// Go itself is asked, because the counts depend on what it prints.
+// TestWhichPackagesGoReportsAsBuilt runs the real go command: the counts depend on what that command prints.
 func TestWhichPackagesGoReportsAsBuilt(t *testing.T) {
-	unique := rand.Text() // so that no earlier run has built the module's packages
+	unique := rand.Text() // in the source of a package, so that Go's cache does not have the package
 	source := t.TempDir()
 	for name, content := range map[string]string{
 		"go.mod":       "module example.com/m\n\ngo 1.26\n",
@@ -100,17 +100,17 @@ func TestWhichPackagesGoReportsAsBuilt(t *testing.T) {
 		}
 		built, all := list.countOf(good.pkg)
 		if leaf := list.built["example.com/m/leaf"]; leaf != cached || (built == all) != cached || all < 10 {
-			t.Errorf("cached %v: %d of %d packages are built, leaf: %v", cached, built, all, leaf)
+			t.Errorf("with the packages in Go's cache %v: %d of %d packages count as built, package leaf: %v", cached, built, all, leaf)
 		}
 		clear(set.Path)
 		if err := set.buildOne(t.Context(), source, good, list, step); err != nil {
 			t.Fatal(err)
 		}
 		if path := set.Path[good.name]; !executable(path) {
-			t.Errorf("cached %v: the built program is not at %q", cached, path)
+			t.Errorf("with the packages in Go's cache %v: the built program is not at %q", cached, path)
 		}
 		if built, all := list.countOf(good.pkg); built != all {
-			t.Errorf("cached %v: after the build %d of %d packages are built", cached, built, all)
+			t.Errorf("with the packages in Go's cache %v: after the build %d of %d packages count as built", cached, built, all)
 		}
 	}
 
@@ -120,6 +120,6 @@ func TestWhichPackagesGoReportsAsBuilt(t *testing.T) {
 	}
 	err = set.buildOne(t.Context(), source, bad, list, step)
 	if err == nil || !strings.Contains(err.Error(), "leaf.Gone") || strings.Contains(err.Error(), "\nexample.com/m/bad\n") {
-		t.Errorf("the error quotes the compiler and no progress: %v", err)
+		t.Errorf("the error must quote the compiler, and no line of progress: %v", err)
 	}
 }

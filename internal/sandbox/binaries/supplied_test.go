@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// answering makes a program that prints text when it is asked for its version, and fails otherwise.
+// answering writes a program that prints text if it is called with args, and fails if it is called with other arguments.
 func answering(t *testing.T, path, args, text string) {
 	t.Helper()
 	program(t, path)
@@ -32,8 +32,8 @@ func TestSuppliedProgramsAreUsedOrTheReasonIsNamed(t *testing.T) {
 	answering(t, in(APIServer), "--version", "Kubernetes v1.36.1")
 	answering(t, in(ControllerManager), "--version", "Kubernetes v1.35.3")
 	answering(t, in(Kubectl), "version --client", "Client Version: v1.36.0-rc.1+5e8\nKustomize Version: v5.7.1")
-	answering(t, in(Kwok), "--version", "kwok version v0.7.0") // it is always built
-	// An ELF header alone, for a machine that Linux does not run on.
+	answering(t, in(Kwok), "--version", "kwok version v0.7.0") // the sandbox always builds this program
+	// An ELF header for a processor on which Linux does not run.
 	foreign := append([]byte("\x7fELF\x02\x01\x01"), make([]byte, 57)...)
 	foreign[16], foreign[18] = 2, 0xfe
 	if err := os.WriteFile(in(Scheduler), foreign, 0o755); err != nil {
@@ -79,7 +79,7 @@ func TestSuppliedProgramThatCannotBeUsed(t *testing.T) {
 			}
 			path, _, err := suppliedPath(t.Context(), dir, APIServer)
 			if path != "" || err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%q, %v; want: %s", path, err, tt.want)
+				t.Errorf("suppliedPath returned path %q and error %v, want the error: %s", path, err, tt.want)
 			}
 		})
 	}
@@ -134,6 +134,6 @@ func TestDownloadsOfSetupEnvtestAreFoundByVersion(t *testing.T) {
 	}
 	env["XDG_DATA_HOME"] = filepath.Join(home, "elsewhere")
 	if got := downloaded(func(name string) string { return env[name] }, progress.Discard()); got != nil {
-		t.Errorf("without a store: %v", got)
+		t.Errorf("without a folder of downloads it returned %v, want nil", got)
 	}
 }

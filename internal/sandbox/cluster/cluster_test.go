@@ -41,10 +41,10 @@ func TestCertificatesAreGoodForLoopbackAndForNoOtherCluster(t *testing.T) {
 		name      string
 		good      bool
 	}{
-		"at 127.0.0.1":                      {own, "127.0.0.1", true},
-		"at localhost":                      {own, "localhost", true},
-		"at another address":                {own, "10.0.0.1", false},
-		"by the authority of another one's": {other, "127.0.0.1", false},
+		"at 127.0.0.1":                   {own, "127.0.0.1", true},
+		"at localhost":                   {own, "localhost", true},
+		"at another address":             {own, "10.0.0.1", false},
+		"by another cluster's authority": {other, "127.0.0.1", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestCertificatesAreGoodForLoopbackAndForNoOtherCluster(t *testing.T) {
 	}
 }
 
-// The cluster's authority signs certificates for people and programs, also through the API. etcd must accept none of
-// them.
+// The cluster's certificate authority signs many certificates, some on request through the API. etcd must accept none of these: it checks no
+// permissions.
 func TestEtcdTrustsItsOwnCertificateAlone(t *testing.T) {
 	s := spec(t)
 	if err := s.Prepare(time.Now()); err != nil {
@@ -91,7 +91,7 @@ func TestEtcdTrustsItsOwnCertificateAlone(t *testing.T) {
 		}
 	}
 	if _, err := own.Leaf.Verify(x509.VerifyOptions{Roots: pool(t, s)}); err == nil {
-		t.Error("the cluster's authority has signed it")
+		t.Error("the cluster's authority has signed etcd's certificate")
 	}
 }
 
@@ -182,16 +182,16 @@ func TestFlagsFollowTheSpec(t *testing.T) {
 			args := argsOf(t, s, tt.process)
 			for _, flag := range tt.has {
 				if !hasFlag(args, flag) {
-					t.Errorf("%s is missing", flag)
+					t.Errorf("flag %s is missing", flag)
 				}
 			}
 			for _, flag := range tt.hasNot {
 				if hasFlag(args, flag) {
-					t.Errorf("%s is there", flag)
+					t.Errorf("flag %s is set, and must not be", flag)
 				}
 			}
 			if s.APIServerArgs != nil && args[len(args)-1] != s.APIServerArgs[0] {
-				t.Errorf("last is %s", args[len(args)-1])
+				t.Errorf("the last flag is %s, want the one from APIServerArgs", args[len(args)-1])
 			}
 		})
 	}
@@ -255,7 +255,7 @@ func TestACertificateThatAnOlderBuildDidNotMakeIsAdded(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, s.pki(""))
-	if err := os.Remove(s.pki(pairCollector + ".key")); err != nil { // as if adding it was interrupted
+	if err := os.Remove(s.pki(pairCollector + ".key")); err != nil { // as after an interrupted attempt to add the pair
 		t.Fatal(err)
 	}
 	if err := s.Prepare(time.Now()); err != nil {

@@ -15,16 +15,16 @@ import (
 // GroupVersion is the API group and version of Greeting.
 var GroupVersion = schema.GroupVersion{Group: "demo.fairlead.dev", Version: "v1"}
 
-// Kind is the kind that the operator reconciles, Plural its resource.
+// Kind is the kind that the operator reconciles, and Plural is the name of its resource.
 const (
 	Kind   = "Greeting"
 	Plural = "greetings"
 )
 
-// maxRecipients bounds a Greeting, so that its ConfigMap stays small.
+// maxRecipients bounds the recipients of a Greeting, so that its ConfigMap stays small.
 const maxRecipients = 16
 
-// Greeting asks for a ConfigMap with one message per recipient.
+// Greeting asks for a ConfigMap with one message for each recipient.
 type Greeting struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -33,28 +33,27 @@ type Greeting struct {
 	Status GreetingStatus `json:"status,omitempty"`
 }
 
-// GreetingSpec is the text of the greeting and its recipients.
+// GreetingSpec is the message and its recipients.
 type GreetingSpec struct {
 	Message    string   `json:"message"`
 	Recipients []string `json:"recipients,omitempty"`
 }
 
-// GreetingStatus is the result of the last reconcile.
+// GreetingStatus is the result of the operator's last reconcile.
 type GreetingStatus struct {
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
 	ConfigMap          string             `json:"configMap,omitempty"`
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Resource is the resource of Greetings in requests.
+// Resource returns the resource of Greetings for requests.
 func Resource() schema.GroupVersionResource { return GroupVersion.WithResource(Plural) }
 
-// fromUnstructured decodes a Greeting.
 func fromUnstructured(from *unstructured.Unstructured, to *Greeting) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, to)
 }
 
-// CRD returns the definition of Greeting that every bundle carries.
+// CRD returns the CustomResourceDefinition of Greeting, which is in every bundle.
 func CRD() *apiextensionsv1.CustomResourceDefinition {
 	return &apiextensionsv1.CustomResourceDefinition{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
@@ -100,7 +99,7 @@ func greetingSchema() *apiextensionsv1.JSONSchemaProps {
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{
 					"message": message,
 					"recipients": {
-						Type: "array", Description: "Whom the message is for, each once, at most 16.",
+						Type: "array", Description: "The recipients of the message: at most 16, each once.",
 						MaxItems: ptr.To[int64](maxRecipients), XListType: ptr.To("set"),
 						Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &recipient},
 					},
@@ -109,7 +108,7 @@ func greetingSchema() *apiextensionsv1.JSONSchemaProps {
 			"status": {
 				Type: "object",
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{
-					"observedGeneration": {Type: "integer", Format: "int64", Description: "The generation that the rest of status speaks of."},
+					"observedGeneration": {Type: "integer", Format: "int64", Description: "The metadata.generation for which the operator wrote this status."},
 					"configMap":          text("The name of the ConfigMap with the messages."),
 					"conditions": {
 						Type: "array", MaxItems: ptr.To[int64](8), XListType: ptr.To("map"), XListMapKeys: []string{"type"},
@@ -132,8 +131,8 @@ func conditionSchema() *apiextensionsv1.JSONSchemaProps {
 	}
 }
 
-// Rules are the permissions of the operator's service account. They hold exactly the verbs that Run uses. An apply is a patch, and a
-// create if the object does not exist yet. The garbage collector deletes a ConfigMap with its Greeting, so Run deletes nothing.
+// Rules are the permissions of the operator's service account: exactly the verbs that Run uses. A server-side apply needs patch, and create if the object
+// does not exist. Run needs no delete: the garbage collector deletes a ConfigMap after its Greeting.
 func Rules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{GroupVersion.Group}, Resources: []string{Plural}, Verbs: []string{"get", "list", "watch"}},

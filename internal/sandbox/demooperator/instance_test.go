@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// rolledOut returns a Deployment of the operator as OLM makes it, once its pod is ready.
+// rolledOut returns a Deployment as OLM makes it for this version, with a ready pod.
 func rolledOut(version string, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
@@ -48,45 +48,45 @@ func TestJudge(t *testing.T) {
 		err    string
 	}{
 		"a Deployment that is rolled out runs": {change: func(*appsv1.Deployment) {}, want: run, of: instance()},
-		"one for every namespace watches every namespace": {
+		"a Deployment for every namespace watches every namespace": {
 			change: func(d *appsv1.Deployment) { d.Spec.Template.Annotations[targetNamespaces] = "" },
 			want:   run, of: instance(func(i *Instance) { i.WatchNamespace = "" }),
 		},
-		"one that OLM did not make watches its own namespace": {
+		"a Deployment that OLM did not make watches its own namespace": {
 			change: func(d *appsv1.Deployment) { d.Spec.Template.Annotations = nil },
 			want:   run, of: instance(),
 		},
-		"one without a service account has the namespace's default": {
+		"a Deployment without a service account uses the namespace's default account": {
 			change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.ServiceAccountName = "" },
 			want:   run, of: instance(func(i *Instance) { i.ServiceAccount = "default" }),
 		},
-		"one whose template changed a moment ago leaves alone what runs": {
+		"after a change of the template the previous process stays": {
 			change: func(d *appsv1.Deployment) { d.Generation = 3 }, want: keep,
 		},
-		"one whose old pods are still there leaves alone what runs": {
+		"while old pods exist the previous process stays": {
 			change: func(d *appsv1.Deployment) { d.Status.Replicas = 2 }, want: keep,
 		},
-		"one whose new pods are not there yet leaves alone what runs": {
+		"while new pods are missing the previous process stays": {
 			change: func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](2); d.Status.Replicas = 2 }, want: keep,
 		},
-		"one without a ready pod ends what runs": {
+		"without a ready pod the process ends": {
 			change: func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }, want: end,
 		},
-		"one scaled to nothing ends what runs at once": {
+		"when the Deployment is scaled to 0 the process ends at once": {
 			change: func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](0); d.Generation = 3 }, want: end,
 		},
-		"one that is being deleted ends what runs": {
+		"when the Deployment is being deleted the process ends": {
 			change: func(d *appsv1.Deployment) { d.DeletionTimestamp = ptr.To(metav1.Now()) }, want: end,
 		},
-		"one of an unknown version cannot run": {
+		"a Deployment with an unknown version has no process": {
 			change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Image = Image("v7") }, want: end,
 			err: `reading the image of Deployment shop/demo-operator: there is no version "v7" of demo-operator: there are v1.0.0, v1.1.0, v1.2.0`,
 		},
-		"one without the operator's image cannot run": {
+		"a Deployment without the operator's image has no process": {
 			change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Image = "example.org/other:v1.0.0" }, want: end,
 			err: `reading the image of Deployment shop/demo-operator: no container has an image example.invalid/demo-operator:VERSION`,
 		},
-		"one for several namespaces cannot run": {
+		"a Deployment for several namespaces has no process": {
 			change: func(d *appsv1.Deployment) { d.Spec.Template.Annotations[targetNamespaces] = "a,b" }, want: end,
 			err: `reading Deployment shop/demo-operator: its annotation lists the namespaces a,b, but demo-operator serves one namespace or all`,
 		},

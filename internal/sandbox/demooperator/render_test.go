@@ -40,7 +40,7 @@ func TestConfigMap(t *testing.T) {
 			data:    map[string]string{"operator-version": "v1.2.0", "summary": `"Hello" for 0 recipients`},
 			labels:  map[string]string{greetingLabel: "u-1", versionLabel: "v1.2.0"},
 		},
-		"a recipient called summary takes nothing from the summary": {
+		"a recipient named summary does not overwrite the summary": {
 			version: "v1.1.0", recipients: []string{"summary", "operator-version"},
 			data: map[string]string{
 				"operator-version": "v1.1.0", "summary": `"Hello" for 2 recipients`,
@@ -80,16 +80,16 @@ func TestStatus(t *testing.T) {
 		did  func(*Greeting) writeResult
 		want metav1.Condition
 	}{
-		"a first success is ready from now on": {
+		"after the first write Ready turns True now": {
 			did:  written,
 			want: metav1.Condition{Status: metav1.ConditionTrue, Reason: ReasonWritten, Message: written1, LastTransitionTime: now},
 		},
-		"a repeated success keeps its time, so that writing it changes nothing": {
+		"after a repeated write Ready keeps its transition time, so that the status does not change": {
 			was:  []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: before}},
 			did:  written,
 			want: metav1.Condition{Status: metav1.ConditionTrue, Reason: ReasonWritten, Message: written1, LastTransitionTime: before},
 		},
-		"a foreign ConfigMap ends readiness now": {
+		"when the ConfigMap belongs to another owner Ready turns False now": {
 			was: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: before}},
 			did: nameTaken,
 			want: metav1.Condition{

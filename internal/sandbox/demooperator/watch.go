@@ -18,41 +18,41 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// WatchOptions name the member to watch, and the functions that start and stop processes.
+// WatchOptions are the member that Watch watches, and how it starts and stops processes.
 type WatchOptions struct {
-	REST *rest.Config // of the member's administrator: reads Deployments, requests tokens
-	Dir  string       // folder for the kubeconfigs of instances; made when it is missing
+	REST *rest.Config // the member's client configuration; it needs the rights to read Deployments and to request tokens
+	Dir  string       // the folder for the instances' kubeconfigs; Watch creates it
 
-	// Start starts the operator for an instance. It first ends the process of an earlier instance of the same Deployment, so
-	// that two releases never write at the same time. If this very instance already runs, Start does nothing. Start returns
-	// when the process has started. The implementation restarts a process that ends by itself.
+	// Start starts the operator's process for an instance, and returns when the process has started. If it runs already, Start does
+	// nothing. Start first ends the process of an earlier instance of the same Deployment, so that two releases never
+	// write at the same time. A process that ends without Stop has to be started again by the implementation.
 	Start func(ctx context.Context, i Instance) error
-	// Stop ends the process for a Deployment and returns once it has ended. It is no error if there is none.
+	// Stop ends the process for a Deployment and waits for its end. Without such a process it returns nil.
 	Stop func(ctx context.Context, deployment cache.ObjectName) error
-	// Running names the Deployments that have a running process when Watch begins. These processes outlive every Watch.
+	// Running returns the Deployments that have a process when Watch begins. An earlier Watch may have left processes running.
 	Running func(ctx context.Context) ([]cache.ObjectName, error)
 }
 
-// watcher starts and stops processes so that they match the Deployments.
+// watcher starts and stops processes until they fit the Deployments.
 type watcher struct {
 	WatchOptions
 	credentials credentials
 	deployments cache.SharedIndexInformer
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	running     map[cache.ObjectName]Instance  // of a process from before this Watch, only the name is known
-	refreshed   map[cache.ObjectName]time.Time // the time of the last token
+	running     map[cache.ObjectName]Instance  // for a process of an earlier Watch, only Namespace and Deployment are set
+	refreshed   map[cache.ObjectName]time.Time // the time of the process's last token
 }
 
-// Watch keeps one process per rolled-out Deployment of the operator on a member, until ctx ends, also through outages of the member. The
-// processes keep running when it ends, and the next Watch takes them over, so this program can be killed at any moment. Watch calls
-// Start and Stop from one goroutine, and again when they fail. It returns an error only if it cannot start.
+// Watch keeps one process running for each rolled-out Deployment of the operator on a member, until ctx ends. It goes on after outages of the member. It calls
+// Start and Stop from one goroutine, and again after an error. It returns an error only if it cannot start. The processes go on when
+// Watch ends, and the next Watch takes them over. So the program may be killed at any moment.
 func Watch(ctx context.Context, o WatchOptions) error {
 	client, err := kubernetes.NewForConfig(o.REST)
 	if err != nil {
-		return fmt.Errorf("watching for %s: making a client: %w", Name, err)
+		return fmt.Errorf("watching the Deployments of %s: making a client: %w", Name, err)
 	}
 	if err := watch(ctx, client, o); err != nil {
-		return fmt.Errorf("watching for %s: %w", Name, err)
+		return fmt.Errorf("watching the Deployments of %s: %w", Name, err)
 	}
 	return nil
 }
@@ -82,11 +82,11 @@ func watch(ctx context.Context, client kubernetes.Interface, o WatchOptions) err
 		return fmt.Errorf("listing the processes that run already: %w", err)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), w.deployments.HasSynced) {
-		return nil // ctx ended during the start
+		return nil // ctx has ended during the start
 	}
 	for _, key := range before {
 		w.running[key] = Instance{Namespace: key.Namespace, Deployment: key.Name}
-		w.queue.Add(key) // its Deployment may have been deleted meanwhile
+		w.queue.Add(key) // check it: the Deployment may have been deleted while no Watch ran
 	}
 	context.AfterFunc(ctx, w.queue.ShutDown)
 	for w.next(ctx) {
@@ -94,7 +94,7 @@ func watch(ctx context.Context, client kubernetes.Interface, o WatchOptions) err
 	return nil
 }
 
-// next reconciles one Deployment from the queue. It returns false when the queue is shut down.
+// next takes one Deployment from the queue and settles it. It returns false when the queue is shut down, or ctx has ended.
 func (w *watcher) next(ctx context.Context) bool {
 	key, shut := w.queue.Get()
 	if shut || ctx.Err() != nil {
@@ -110,7 +110,7 @@ func (w *watcher) next(ctx context.Context) bool {
 	return true
 }
 
-// settle starts or stops the process of a Deployment, as its state requires.
+// settle starts or stops the process of a Deployment, as judge decides.
 func (w *watcher) settle(ctx context.Context, key cache.ObjectName) error {
 	obj, there, err := w.deployments.GetStore().GetByKey(key.String())
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *watcher) settle(ctx context.Context, key cache.ObjectName) error {
 	return w.begin(ctx, key, wanted)
 }
 
-// begin starts the process of an instance with credentials of its own.
+// begin writes credentials for an instance, and starts its process.
 func (w *watcher) begin(ctx context.Context, key cache.ObjectName, i Instance) error {
 	if err := w.credentials.write(ctx, i); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (w *watcher) begin(ctx context.Context, key cache.ObjectName, i Instance) e
 	return nil
 }
 
-// end stops the process of a Deployment, if there is one.
+// end stops the process of a Deployment, if there is one, and removes its credentials.
 func (w *watcher) end(ctx context.Context, key cache.ObjectName) error {
 	i, runs := w.running[key]
 	if !runs {
@@ -164,14 +164,14 @@ func (w *watcher) end(ctx context.Context, key cache.ObjectName) error {
 	return w.credentials.remove(i)
 }
 
-// refresh replaces the token of a Deployment's process when it is due.
+// refresh replaces the token of a Deployment's process if it is older than tokenRefresh.
 func (w *watcher) refresh(ctx context.Context, key cache.ObjectName) error {
 	i, runs := w.running[key]
-	if !runs || i.ServiceAccount == "" { // without an account only the name is known, because the Deployment still rolls out
+	if !runs || i.ServiceAccount == "" { // a process of an earlier Watch: settle fills in its Instance when the rollout is complete
 		return nil
 	}
 	if due := tokenRefresh - time.Since(w.refreshed[key]); due > 0 {
-		w.queue.AddAfter(key, due) // the queue keeps only the earliest time per key
+		w.queue.AddAfter(key, due) // the queue keeps only the earliest of several times for a key
 		return nil
 	}
 	if err := w.credentials.refresh(ctx, i); err != nil {

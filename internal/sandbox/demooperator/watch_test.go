@@ -25,22 +25,20 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// watchedMember is a watched member: a fake API server that hands out numbered tokens, and a record of started and
-// stopped instances.
+// watchedMember is a fake API server that issues numbered tokens, with a record of the instances that Watch has started and stopped.
 type watchedMember struct {
 	t         *testing.T
 	client    *fake.Clientset
 	dir       string
 	tokens    int
 	did       []string
-	refusals  int // how many starts fail before one works
+	refusals  int // how many calls of Start fail before one succeeds
 	before    []cache.ObjectName
 	lastStart Instance
 }
 
-// watching runs f with a watched member, inside a synctest bubble with its own time. It returns once Watch has ended.
-// For each Deployment in before, an operator runs from the beginning. The Deployment "rolling" exists then, in the
-// middle of a rollout.
+// watching runs f while Watch runs on a fake member, in a synctest bubble with a clock of its own. It returns when Watch has ended. Deployment "rolling"
+// exists from the start, in the middle of a rollout. before are the Deployments that have a process from the start.
 func watching(t *testing.T, f func(ctx context.Context, m *watchedMember), before ...string) *watchedMember {
 	rolling := rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Name, d.Generation = "rolling", 3 })
 	m := &watchedMember{t: t, client: fake.NewClientset(rolling), dir: filepath.Join(t.TempDir(), "operators")}
@@ -89,7 +87,7 @@ func (m *watchedMember) stop(_ context.Context, deployment cache.ObjectName) err
 	return nil
 }
 
-// settled waits until nothing more happens without the bubble's clock moving on.
+// settled waits until Watch has nothing more to do. It also waits for work that Watch delays by up to a second of the bubble's clock.
 func (m *watchedMember) settled() {
 	synctest.Wait()
 	<-time.After(time.Second)
@@ -154,7 +152,7 @@ func TestWatch(t *testing.T) {
 			},
 			want: []string{"start v1.0.0", "stop demo-operator"},
 		},
-		"it outlives the watch": {
+		"the operator's process keeps running when the watch ends": {
 			happens: func(ctx context.Context, m *watchedMember) { m.create(ctx, rolledOut("v1.0.0")) },
 			want:    []string{"start v1.0.0"},
 		},
@@ -169,14 +167,14 @@ func TestWatch(t *testing.T) {
 			},
 			want: []string{"start v1.0.0", "start v1.1.0"},
 		},
-		"a Deployment made anew is another instance": {
+		"a Deployment that was deleted and made again gets a new process": {
 			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.0.0", anew))
 			},
 			want: []string{"start v1.0.0", "start v1.0.0"},
 		},
-		"a change that means nothing to the operator restarts nothing": {
+		"a change of fields that the process does not depend on restarts nothing": {
 			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Annotations = map[string]string{"a": "b"} }))
@@ -190,19 +188,19 @@ func TestWatch(t *testing.T) {
 			},
 			want: []string{"start v1.0.0"},
 		},
-		"a version that nobody knows ends the one before": {
+		"an unknown version ends the process of the previous version": {
 			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v7"))
 			},
 			want: []string{"start v1.0.0", "stop demo-operator"},
 		},
-		"what runs from before ends when its Deployment has gone": {
+		"a process from an earlier watch ends when its Deployment does not exist any more": {
 			before:  []string{"gone"},
 			happens: func(context.Context, *watchedMember) {},
 			want:    []string{"stop gone"},
 		},
-		"what runs from before stays through a rollout, and is what the Deployment asks for after": {
+		"a process from an earlier watch stays during a rollout, and is then replaced by the Deployment's version": {
 			before: []string{"rolling"},
 			happens: func(ctx context.Context, m *watchedMember) {
 				if len(m.did) > 0 {
@@ -258,7 +256,7 @@ func TestWatchGivesCredentials(t *testing.T) {
 			t.Errorf("at first the token is %s", got)
 		}
 
-		<-time.After(3 * tokenRefresh) // by the bubble's clock
+		<-time.After(3 * tokenRefresh) // on the bubble's clock
 		synctest.Wait()
 		if got := token(); got != "token-4" {
 			t.Errorf("after three times the refresh interval the token is %s", got)
@@ -268,7 +266,7 @@ func TestWatchGivesCredentials(t *testing.T) {
 		}
 		info, err := os.Stat(config.BearerTokenFile)
 		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the token file is %v, %v", info, err)
+			t.Errorf("the token file must have mode 0600: %v, %v", info, err)
 		}
 	})
 }

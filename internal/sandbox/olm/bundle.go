@@ -22,18 +22,20 @@ import (
 
 const (
 	description = "Writes a ConfigMap with a message per recipient for every Greeting, to try out installing and upgrading an operator."
-	// minKubeVersion is a version that has the features that the CRD and server-side apply need. It is far below the
-	// sandbox's own.
+	// minKubeVersion is a Kubernetes version that has what the CRD and server-side apply need. It is far older than the sandbox's version.
 	minKubeVersion = "1.28.0"
-	// startsAfterAnnotation tells kwok how long a simulated pod takes to start (the Stages in internal/sandbox/cluster/manifests).
-	// A collector reads an object at most once in 2 s. The start takes longer, or the collector would miss the upgrade.
+	// startsAfterAnnotation tells KWOK how long a simulated pod takes to start (see the Stages in
+	// internal/sandbox/cluster/manifests). A collector reads an object at most every 2 s. If a pod started faster, the
+	// collector would not see an upgrade in progress.
 	startsAfterAnnotation = "sandbox.fairlead.dev/starts-after"
 	startsAfter           = "4s"
+	// failsAnnotation makes KWOK simulate a pod that does not run as it should. Its value is how.
+	failsAnnotation = "sandbox.fairlead.dev/fails"
 	// appLabel is the label in the Deployment's selector. It is the same in every version, because a selector cannot be changed.
 	appLabel = "app.kubernetes.io/name"
 )
 
-// newCSV makes a version's ClusterServiceVersion.
+// newCSV returns the ClusterServiceVersion of a bundle. replaces is the name of the one that it replaces, or "".
 func newCSV(bundle Bundle, replaces string) (*unstructured.Unstructured, error) {
 	release, number := bundle.Version, version.OperatorVersion{}
 	if err := number.UnmarshalJSON([]byte(`"` + strings.TrimPrefix(release, "v") + `"`)); err != nil {
@@ -70,14 +72,14 @@ func newCSV(bundle Bundle, replaces string) (*unstructured.Unstructured, error) 
 			InstallStrategy: operatorsv1alpha1.NamedInstallStrategy{
 				StrategyName: operatorsv1alpha1.InstallStrategyNameDeployment,
 				StrategySpec: operatorsv1alpha1.StrategyDetailsDeployment{
-					// Roles, not cluster roles: OLM itself widens them for an OperatorGroup that selects every namespace.
+					// OLM makes Roles with these rules, or ClusterRoles if the OperatorGroup selects every namespace.
 					Permissions: []operatorsv1alpha1.StrategyDeploymentPermissions{{
 						ServiceAccountName: demooperator.Name, Rules: demooperator.Rules(),
 					}},
 					DeploymentSpecs: []operatorsv1alpha1.StrategyDeploymentSpec{{
 						Name:  demooperator.Name,
 						Label: map[string]string{appLabel: demooperator.Name, demooperator.DeploymentLabel: demooperator.Name},
-						Spec:  deployment(release),
+						Spec:  deployment(bundle),
 					}},
 				},
 			},
@@ -85,7 +87,8 @@ func newCSV(bundle Bundle, replaces string) (*unstructured.Unstructured, error) 
 	})
 }
 
-// installModes: the operator can serve its own namespace, one other namespace, or all. It cannot serve a set of several.
+// installModes returns the scopes that the operator supports: its own namespace, one other namespace, or all namespaces, but no list of several
+// namespaces.
 func installModes() []operatorsv1alpha1.InstallMode {
 	return []operatorsv1alpha1.InstallMode{
 		{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true},
@@ -95,8 +98,12 @@ func installModes() []operatorsv1alpha1.InstallMode {
 	}
 }
 
-// deployment is the operator's Deployment, the same as with a real image.
-func deployment(release string) appsv1.DeploymentSpec {
+// deployment returns the spec of the operator's Deployment, as it would be with a real image.
+func deployment(bundle Bundle) appsv1.DeploymentSpec {
+	release, annotations := bundle.Version, map[string]string{startsAfterAnnotation: startsAfter}
+	if bundle.Crashes {
+		annotations[failsAnnotation] = "CrashLoopBackOff"
+	}
 	labels := map[string]string{appLabel: demooperator.Name}
 	return appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1),
@@ -104,7 +111,7 @@ func deployment(release string) appsv1.DeploymentSpec {
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{
 				Labels:      map[string]string{appLabel: demooperator.Name, "app.kubernetes.io/version": release},
-				Annotations: map[string]string{startsAfterAnnotation: startsAfter},
+				Annotations: annotations,
 			},
 			Spec: corev1.PodSpec{
 				ServiceAccountName: demooperator.Name,

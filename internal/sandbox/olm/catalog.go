@@ -15,10 +15,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// Channel is the channel of package demo-operator that every version is in.
+// Channel is the channel of the package demo-operator. Every version is in it.
 const Channel = "stable"
 
-// The file-based format, as far as this catalog uses it: a stream of JSON documents told apart by their schema.
+// These types are OLM's file-based catalog format, as far as this package needs it: a stream of JSON documents, whose schema tells their type.
 type (
 	packageEntry struct {
 		Schema         string `json:"schema"`
@@ -48,17 +48,20 @@ type (
 	}
 )
 
-// csvName is the name of a version's ClusterServiceVersion and of its bundle.
+// csvName returns the name of a version's bundle, which is also the name of its ClusterServiceVersion.
 func csvName(version string) string { return demooperator.Name + "." + version }
 
-// Bundle is one version of the demo operator in a catalog.
+// Bundle is a version of the demo operator in a catalog.
 type Bundle struct {
 	Version string
-	// MinKubeVersion is the oldest Kubernetes version on which OLM installs it; "" for one that every sandbox has.
+	// MinKubeVersion is the oldest Kubernetes version on which OLM installs the bundle. "" stands for a version that every
+	// sandbox satisfies.
 	MinKubeVersion string
+	// Crashes makes the operator's simulated pods crash, so that its Deployment never becomes available.
+	Crashes bool
 }
 
-// renderCatalog writes the catalog with these bundles, each replacing the one before it.
+// renderCatalog returns a catalog with these bundles. Each bundle replaces the one before it.
 func renderCatalog(bundles []Bundle) ([]byte, error) {
 	channel := channelEntry{Schema: "olm.channel", Package: demooperator.Name, Name: Channel}
 	documents := []any{packageEntry{
@@ -89,8 +92,8 @@ func renderCatalog(bundles []Bundle) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// newBundle makes an inline bundle. It uses olm.bundle.object and not olm.csv.metadata: OLM installs from the first,
-// and refuses the second in a bundle without an image.
+// newBundle returns the catalog's entry for a bundle. Its manifests are properties of type olm.bundle.object, from which OLM installs them. The usual type
+// olm.csv.metadata does not work: OLM refuses it in a bundle without an image.
 func newBundle(of Bundle, replaces string) (bundleEntry, error) {
 	bundle := bundleEntry{
 		Schema: "olm.bundle", Package: demooperator.Name, Name: csvName(of.Version),
@@ -119,7 +122,7 @@ func newBundle(of Bundle, replaces string) (bundleEntry, error) {
 	return bundle, nil
 }
 
-// publishedIn returns the versions in a catalog, oldest first.
+// publishedIn returns the versions in a catalog, the oldest first.
 func publishedIn(content []byte) ([]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	for {
@@ -127,7 +130,7 @@ func publishedIn(content []byte) ([]string, error) {
 		err := decoder.Decode(&entry)
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("it has no channel %s", Channel)
+			return nil, fmt.Errorf("the catalog has no channel %s", Channel)
 		case err != nil:
 			return nil, err
 		case entry.Schema != "olm.channel" || entry.Name != Channel:
@@ -145,7 +148,7 @@ func (c Cluster) catalogFile() string {
 	return filepath.Join(c.catalogDir(), demooperator.Name+".json")
 }
 
-// writeCatalog replaces the sandbox's catalog.
+// writeCatalog makes these versions the content of the cluster's catalog.
 func (c Cluster) writeCatalog(versions []string) error {
 	var bundles []Bundle
 	for _, version := range versions {
@@ -154,8 +157,8 @@ func (c Cluster) writeCatalog(versions []string) error {
 	return writeCatalog(bundles, c.catalogFile(), c.home())
 }
 
-// writeCatalog replaces a catalog's file in one step, so that the server never reads an incomplete one. The temporary file is in another
-// folder than the catalog, because the server serves every file there.
+// writeCatalog replaces the file of a catalog in one step, so that the server never reads half a file. It writes the new file in temporaryDir first: the server
+// serves every file in the catalog's own folder.
 func writeCatalog(bundles []Bundle, file, temporaryDir string) error {
 	content, err := renderCatalog(bundles)
 	if err != nil {

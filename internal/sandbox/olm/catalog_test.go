@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// catalogDocument is any document of the file-based format, read the way a server does: by schema, properties as raw JSON.
+// catalogDocument can be any document of a catalog. The tests read a catalog as a server does: by the schema, with properties as raw JSON.
 type catalogDocument struct {
 	Schema, Name, Package, DefaultChannel, Image string
 	Entries                                      []upgrade
@@ -145,7 +145,7 @@ func checkCSV(t *testing.T, version string, i int, csv *operatorsv1alpha1.Cluste
 		t.Errorf("its image is %s", got)
 	}
 	if d.Label[demooperator.DeploymentLabel] != demooperator.Name {
-		t.Errorf("its Deployment has labels %v: the sandbox would not find it", d.Label)
+		t.Errorf("the Deployment has labels %v, without the one by which the sandbox finds it", d.Label)
 	}
 	if len(strategy.Permissions) != 1 || strategy.Permissions[0].ServiceAccountName != d.Spec.Template.Spec.ServiceAccountName {
 		t.Errorf("permissions are for %v, the Deployment's account is %s", strategy.Permissions, d.Spec.Template.Spec.ServiceAccountName)

@@ -22,19 +22,19 @@ import (
 
 const (
 	fieldManager = "hostctl-sandbox"
-	// ready is the gRPC connection state in which OLM takes a catalog as served.
+	// ready is the state in a CatalogSource's status as long as OLM has a connection to the catalog's server.
 	ready = "READY"
 )
 
-// Time limits of the steps. A step takes a second or two, and several times as long on a busy laptop.
+// These bound the steps. A step takes a second or two, and several times as long on a busy laptop.
 const (
 	definitionsWithin = time.Minute
 	readyWithin       = 2 * time.Minute
 	lookAgain         = 200 * time.Millisecond
 )
 
-// Install installs OLM and the catalog on a cluster, and waits until OLM is connected to the catalog. It can be called again at any
-// time: everything that exists stays, also published versions.
+// Install installs OLM and the catalog on a cluster, and waits until OLM has a connection to the catalog. It can be called again at any time: it keeps what
+// exists, also the published versions.
 func Install(ctx context.Context, c Cluster) error {
 	if err := install(ctx, c); err != nil {
 		return fmt.Errorf("installing OLM on %s: %w", c.Name, err)
@@ -70,7 +70,7 @@ func install(ctx context.Context, c Cluster) error {
 	return c.waitConnected(ctx, api, time.Time{})
 }
 
-// startCatalog writes the catalog's first state, unless the cluster has one.
+// startCatalog writes a catalog with the first version, unless there is a catalog already.
 func (c Cluster) startCatalog() error {
 	_, err := os.Stat(c.catalogFile())
 	if err == nil {
@@ -82,7 +82,7 @@ func (c Cluster) startCatalog() error {
 	return c.writeCatalog(demooperator.Versions()[:1])
 }
 
-// newClient makes a client that knows OLM's kinds. It repeats discovery while they are missing on the server.
+// newClient returns a client for OLM's kinds. It repeats discovery when it does not know a kind, because the API server may have begun to serve it.
 func newClient(c Cluster) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, operatorsv1alpha1.AddToScheme} {
@@ -97,7 +97,7 @@ func newClient(c Cluster) (client.Client, error) {
 	return api, nil
 }
 
-// applyDefinitions applies OLM's CRDs, all of them first, and then waits until each is served.
+// applyDefinitions applies OLM's CRDs, and waits until the API server serves them all.
 func applyDefinitions(ctx context.Context, api client.Client) error {
 	for _, crd := range definitions() {
 		if err := apply(ctx, api, crd); err != nil {
@@ -131,8 +131,8 @@ func waitServed(ctx context.Context, api client.Client, name string) error {
 	return nil
 }
 
-// apply applies an object with the sandbox's field manager. It uses server-side apply, because the CRD of ClusterServiceVersion is too
-// large for the annotation of a client-side apply.
+// apply applies an object with the sandbox's field manager. Only server-side apply works: the CRD of ClusterServiceVersion is too large for the annotation that
+// a client-side apply writes.
 func apply(ctx context.Context, api client.Client, o client.Object) error {
 	want, err := stated(o)
 	if err != nil {
@@ -146,11 +146,11 @@ func apply(ctx context.Context, api client.Client, o client.Object) error {
 	return nil
 }
 
-// waitConnected waits until OLM has a connection to the catalog that it made at since or later. OLM reads a catalog again only when it
-// makes a new connection.
+// waitConnected waits until OLM reports a connection to the catalog that it has opened since the given time. OLM reads a changed catalog only over a new
+// connection.
 func (c Cluster) waitConnected(ctx context.Context, api client.Client, since time.Time) error {
-	since = since.Truncate(time.Second) // the API's times have whole seconds
-	seen := "OLM has not looked at it"
+	since = since.Truncate(time.Second) // times in the API have no fractions of a second
+	seen := "OLM has written no connection state into its status"
 	err := wait.PollUntilContextTimeout(ctx, lookAgain, readyWithin, true, func(ctx context.Context) (bool, error) {
 		var source operatorsv1alpha1.CatalogSource
 		if err := api.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: CatalogSource}, &source); err != nil {
@@ -161,7 +161,7 @@ func (c Cluster) waitConnected(ctx context.Context, api client.Client, since tim
 		if state == nil {
 			return false, nil
 		}
-		seen = "OLM's connection to it is " + state.LastObservedState
+		seen = "the state of OLM's connection is " + state.LastObservedState
 		return state.LastObservedState == ready && !state.LastConnectTime.Time.Before(since), nil
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func (c Cluster) waitConnected(ctx context.Context, api client.Client, since tim
 	return nil
 }
 
-// passing drops errors that a retry may resolve, and returns all others.
+// passing returns nil for an error that a retry may not meet again, and any other error unchanged.
 func passing(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return err

@@ -20,43 +20,43 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// Publication is the result of publishing a version.
+// Publication is what a call of Publish did.
 type Publication string
 
 const (
-	// Published means that the version was new to the catalog.
+	// Published means that the catalog did not have the version before.
 	Published Publication = "Published"
-	// AlreadyPublished means that the version was in the catalog before, and that nothing was changed.
+	// AlreadyPublished means that the catalog had the version before, so nothing has changed.
 	AlreadyPublished Publication = "AlreadyPublished"
 )
 
-// RefusedError is the error for a version that cannot be published: it does not exist, or an earlier version is missing.
+// RefusedError is why a version cannot be published: it does not exist, or the version before it is not published yet.
 type RefusedError struct {
 	Version   string
-	Published []string // the versions in the catalog, oldest first
-	Next      string   // the version that can be published next; empty when all are published
+	Published []string // the versions in the catalog, the oldest first
+	Next      string   // the version to publish next; "" if all are published
 }
 
-// Error names the published versions and the next one.
+// Error names the version, the published versions and the next one.
 func (r *RefusedError) Error() string {
 	reason := fmt.Sprintf("there is no version %q of %s", r.Version, demooperator.Name)
 	if slices.Contains(demooperator.Versions(), r.Version) {
-		reason = fmt.Sprintf("version %s of %s replaces one that is not published", r.Version, demooperator.Name)
+		reason = fmt.Sprintf("version %s of %s replaces a version that is not published yet", r.Version, demooperator.Name)
 	}
 	next := "all versions are published"
 	if r.Next != "" {
-		next = r.Next + " can come next"
+		next = r.Next + " is the next one to publish"
 	}
-	return fmt.Sprintf("%s: published are %s; %s", reason, strings.Join(r.Published, ", "), next)
+	return fmt.Sprintf("%s: the catalog has %s; %s", reason, strings.Join(r.Published, ", "), next)
 }
 
-// servedWithin is the time limit for catalogserver to serve a changed catalog.
+// servedWithin bounds the time until catalogserver serves a changed catalog.
 const servedWithin = 30 * time.Second
 
-// Publish adds the next version of the demo operator to a cluster's catalog. It waits until the server serves the new catalog and OLM has
-// connected to it again. OLM then upgrades the Subscriptions with automatic approval.
+// Publish adds the next version of the demo operator to a cluster's catalog. It waits until the server serves the new catalog, and OLM has connected to the
+// server again. OLM then upgrades the operators whose Subscriptions have installPlanApproval: Automatic.
 //
-// Two concurrent calls are safe: each replaces the whole file, and waits for its own version.
+// Two calls at the same time do no harm: each replaces the whole file, and waits for its own version.
 func Publish(ctx context.Context, c Cluster, version string) (Publication, error) {
 	did, err := publish(ctx, c, version)
 	if err != nil {
@@ -91,7 +91,7 @@ func publish(ctx context.Context, c Cluster, version string) (Publication, error
 	return did, c.waitConnected(ctx, api, since)
 }
 
-// judge returns the result of publishing a version to a catalog with the published versions.
+// judge returns what publishing a version does to a catalog that has the versions in published. It returns a *RefusedError if that is impossible.
 func judge(published []string, version string) (Publication, error) {
 	if slices.Contains(published, version) {
 		return AlreadyPublished, nil
@@ -106,11 +106,11 @@ func judge(published []string, version string) (Publication, error) {
 	return Published, nil
 }
 
-// published reads the versions in the cluster's catalog.
+// published returns the versions in the cluster's catalog.
 func (c Cluster) published() ([]string, error) {
 	content, err := os.ReadFile(c.catalogFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("it has no catalog: the sandbox was brought up without --olm")
+		return nil, fmt.Errorf("it has no catalog, because the sandbox was started without --olm: `hostctl sandbox up --olm` adds it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the catalog: %w", err)
@@ -122,7 +122,7 @@ func (c Cluster) published() ([]string, error) {
 	return versions, nil
 }
 
-// waitListed waits until the catalog's server lists a version. It makes the same call as OLM.
+// waitListed waits until the catalog's server lists a version. It asks the server as OLM does.
 func (c Cluster) waitListed(ctx context.Context, version string) error {
 	address, err := c.address()
 	if err != nil {
@@ -145,7 +145,7 @@ func (c Cluster) waitListedAt(ctx context.Context, address, version string) erro
 	return nil
 }
 
-// listed returns the versions that the catalog's server serves.
+// listed asks the server at address for its versions.
 func (c Cluster) listed(ctx context.Context, address string) ([]string, error) {
 	command := exec.CommandContext(ctx, filepath.Join(c.Binaries, "catalogserver"), "--check="+address)
 	var complaint bytes.Buffer

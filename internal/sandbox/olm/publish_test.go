@@ -24,24 +24,24 @@ func TestJudge(t *testing.T) {
 		"the last version is published after the one it replaces": {
 			published: []string{"v1.0.0", "v1.1.0"}, version: "v1.2.0", want: Published,
 		},
-		"a version that is there is published already": {
+		"a version that is in the catalog is already published": {
 			published: []string{"v1.0.0", "v1.1.0"}, version: "v1.0.0", want: AlreadyPublished,
 		},
 		"a version is not published before the one it replaces": {
 			published: []string{"v1.0.0"}, version: "v1.2.0",
-			err: "version v1.2.0 of demo-operator replaces one that is not published: published are v1.0.0; v1.1.0 can come next",
+			err: "version v1.2.0 of demo-operator replaces a version that is not published yet: the catalog has v1.0.0; v1.1.0 is the next one to publish",
 		},
-		"an unknown version is refused with what can come next": {
+		"the refusal of an unknown version names the version to publish next": {
 			published: []string{"v1.0.0", "v1.1.0"}, version: "1.2",
-			err: "there is no version \"1.2\" of demo-operator: published are v1.0.0, v1.1.0; v1.2.0 can come next",
+			err: "there is no version \"1.2\" of demo-operator: the catalog has v1.0.0, v1.1.0; v1.2.0 is the next one to publish",
 		},
-		"nothing can come after the last version": {
+		"after the last version no further version can be published": {
 			published: []string{"v1.0.0", "v1.1.0", "v1.2.0"}, version: "v1.3.0",
-			err: "there is no version \"v1.3.0\" of demo-operator: published are v1.0.0, v1.1.0, v1.2.0; all versions are published",
+			err: "there is no version \"v1.3.0\" of demo-operator: the catalog has v1.0.0, v1.1.0, v1.2.0; all versions are published",
 		},
-		"no version at all is no version after the last": {
+		"an empty version is refused, also after the last version": {
 			published: []string{"v1.0.0", "v1.1.0", "v1.2.0"}, version: "",
-			err: "there is no version \"\" of demo-operator: published are v1.0.0, v1.1.0, v1.2.0; all versions are published",
+			err: "there is no version \"\" of demo-operator: the catalog has v1.0.0, v1.1.0, v1.2.0; all versions are published",
 		},
 	}
 	for name, test := range tests {
@@ -63,7 +63,7 @@ func TestJudge(t *testing.T) {
 
 func TestPublishOnAClusterWithoutOLM(t *testing.T) {
 	_, err := Publish(t.Context(), Cluster{Name: "member-1", Dir: t.TempDir()}, "v1.1.0")
-	want := "publishing v1.1.0 on member-1: it has no catalog: the sandbox was brought up without --olm"
+	want := "publishing v1.1.0 on member-1: it has no catalog, because the sandbox was started without --olm: `hostctl sandbox up --olm` adds it"
 	if err == nil || err.Error() != want {
 		t.Errorf("want %q, got %v", want, err)
 	}
@@ -76,7 +76,7 @@ func TestProcessesAreKeptFromTheUsersEnvironment(t *testing.T) {
 		processes[p.Name] = p
 		for _, variable := range []string{"CI", "HTTPS_PROXY", "grpc_proxy"} {
 			if !slices.Contains(p.Unset, variable) {
-				t.Errorf("%s inherits %s", p.Name, variable)
+				t.Errorf("process %s must not inherit the variable %s", p.Name, variable)
 			}
 		}
 	}
@@ -87,11 +87,11 @@ func TestProcessesAreKeptFromTheUsersEnvironment(t *testing.T) {
 		t.Errorf("olm takes its kubeconfig from KUBECONFIG only, and has %v", processes["olm"].Env)
 	}
 	if !slices.Contains(processes["catalog"].Args, "--kubeconfig="+c.Kubeconfig) {
-		t.Errorf("catalog has %v", processes["catalog"].Args)
+		t.Errorf("the arguments of catalog are %v", processes["catalog"].Args)
 	}
 	want := "--dir=/s/member-1/olm/catalog --listen=127.0.0.1:4000 --cache-dir=/s/member-1/olm/index"
 	if args := strings.Join(processes["catalogserver"].Args, " "); args != want {
-		t.Errorf("catalogserver has %s", args)
+		t.Errorf("the arguments of catalogserver are %s", args)
 	}
 }
 
@@ -102,10 +102,10 @@ func TestStatedLeavesOutStatusAndCreationTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, has := got.Object["status"]; has {
-			t.Errorf("%s states a status", got.GetKind())
+			t.Errorf("the applied %s has a status, which the apply would then own", got.GetKind())
 		}
 		if _, has := got.Object["metadata"].(map[string]any)["creationTimestamp"]; has {
-			t.Errorf("%s states a creation time", got.GetKind())
+			t.Errorf("the applied %s has a creation time, which the apply would then own", got.GetKind())
 		}
 		if got.GetKind() == "" || got.GetAPIVersion() == "" {
 			t.Errorf("%T has no kind", o)

@@ -18,24 +18,24 @@ import (
 	"time"
 )
 
-// ErrNotRunning is returned when no supervisor runs for the sandbox.
+// ErrNotRunning is the cause of an error if the sandbox has no running supervisor.
 var ErrNotRunning = errors.New("its supervisor does not run")
 
 const (
 	startWithin = 15 * time.Second
-	exitWithin  = 5 * time.Second // for the supervisor to end after its answer to opDown
-	hopeless    = 6               // ends of a process during one wait after which WaitReady gives up; some programs end once or twice before they stay
+	exitWithin  = 5 * time.Second // from the answer to opDown until the supervisor has exited
+	hopeless    = 6               // WaitReady gives up when one process has ended this often. It has to be more than 2: some programs end once or twice before they keep running
 	tailLines   = 15
 )
 
-// Client talks to the supervisor of the sandbox in one folder.
+// Client sends requests to the supervisor of the sandbox in one folder.
 type Client struct{ dir string }
 
-// NewClient makes a client for the sandbox in folder dir, whether or not a supervisor runs for it.
+// NewClient returns a client for the sandbox in the folder dir. A supervisor need not run yet.
 func NewClient(dir string) *Client { return &Client{dir} }
 
-// Launch makes sure that a supervisor runs for the sandbox. If there is none, it starts argv in a session of its own; argv must call
-// Run for this folder. It returns once the supervisor answers.
+// Launch starts a supervisor, unless one runs, and returns when it answers. It starts the command argv, which has to call Run for this folder, in a session of its
+// own.
 func (c *Client) Launch(ctx context.Context, argv []string) error {
 	if err := supported(); err != nil {
 		return err
@@ -52,14 +52,14 @@ func (c *Client) Launch(ctx context.Context, argv []string) error {
 	if err != nil {
 		return fmt.Errorf("starting the supervisor: %w", err)
 	}
-	defer func() { _ = log.Close() }() // the supervisor has its own descriptor
+	defer func() { _ = log.Close() }() // the supervisor has a file descriptor of its own
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = c.dir, log, log, detachedAttr()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting the supervisor: %w", err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // reaps it if it ends before this process does
+	go func() { ended <- cmd.Wait() }() // without Wait, a supervisor that ends before this process would stay as a zombie
 	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("no answer within %s", startWithin))
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
@@ -78,7 +78,7 @@ func (c *Client) Launch(ctx context.Context, argv []string) error {
 	}
 }
 
-// retire ends a supervisor and everything it runs. The record stays for the next supervisor.
+// retire ends a running supervisor with all its processes. The record stays, so the next supervisor starts the processes again.
 func (c *Client) retire(ctx context.Context) error {
 	r, err := readRecord(c.dir)
 	if err != nil {
@@ -90,51 +90,51 @@ func (c *Client) retire(ctx context.Context) error {
 	return nil
 }
 
-// Apply starts the processes. Processes that run already, unchanged, are left alone; changed ones are restarted.
+// Apply makes the supervisor run these processes. It leaves a process alone that runs already and is unchanged, and restarts one that has changed.
 func (c *Client) Apply(ctx context.Context, processes ...Process) error {
 	_, err := c.ask(ctx, socketRequest{Op: opApply, Processes: processes})
 	return err
 }
 
-// Remove ends a process and forgets it. An unknown process is no error.
+// Remove ends a process and removes it from the record. An unknown process is no error.
 func (c *Client) Remove(ctx context.Context, cluster, name string) error {
 	_, err := c.ask(ctx, socketRequest{Op: opRemove, Cluster: cluster, Name: name})
 	return err
 }
 
-// Stop ends all processes of a cluster. They stay down until Start.
+// Stop ends the processes of a cluster. They do not run again before Start.
 func (c *Client) Stop(ctx context.Context, cluster string) error {
 	_, err := c.ask(ctx, socketRequest{Op: opStop, Cluster: cluster})
 	return err
 }
 
-// Start runs the processes of a stopped cluster again.
+// Start starts the processes of a stopped cluster again.
 func (c *Client) Start(ctx context.Context, cluster string) error {
 	_, err := c.ask(ctx, socketRequest{Op: opStart, Cluster: cluster})
 	return err
 }
 
-// Status lists all processes.
+// Status returns the status of all processes.
 func (c *Client) Status(ctx context.Context) ([]Status, error) {
 	a, err := c.status(ctx)
 	return a.Processes, err
 }
 
-// status has a time limit, so that a supervisor that hangs does not block it.
+// status asks the supervisor for its status. The time is limited, because a supervisor may hang.
 func (c *Client) status(ctx context.Context) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	return c.ask(ctx, socketRequest{Op: opStatus})
 }
 
-// Down ends all processes and then the supervisor, by request or else by force. It also ends processes that a dead supervisor left
-// behind. The caller removes the folder.
+// Down ends all processes and then the supervisor. It asks the supervisor to do so, and sends signals if there is no answer. It also ends processes that a dead
+// supervisor left. The caller removes the folder.
 func (c *Client) Down(ctx context.Context) error {
 	polite, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	_, asked := c.ask(polite, socketRequest{Op: opDown})
 	r, err := readRecord(c.dir)
-	if err != nil { // damaged by a power cut: its processes ended with the machine
+	if err != nil { // a power cut can damage the record, but it has also ended the processes
 		r = processRecord{}
 	}
 	if asked == nil {
@@ -146,12 +146,12 @@ func (c *Client) Down(ctx context.Context) error {
 	return r.endLeftovers(ctx, 0)
 }
 
-// endCounts counts how often processes end during one wait. Earlier ends do not count: tests kill processes on purpose, and
-// the supervisor counts restarts over the whole life of a process. It has the restarts, by name, from which to count.
+// endCounts counts how often processes end during one wait. It has, by name, the number of restarts that each process had when the wait began. Only later restarts
+// count: a process may have had many before, for example because tests kill it.
 type endCounts map[string]int
 
-// observe returns how often the process has ended since it was first observed. Fewer restarts than before come from a
-// supervisor that was started again.
+// observe returns how often the process has ended since the first call for its name. restarts is the process's present number. If that number has become smaller, a
+// new supervisor counts from 0, and observe begins anew.
 func (c endCounts) observe(name string, restarts int) int {
 	from, known := c[name]
 	if !known || restarts < from {
@@ -161,8 +161,8 @@ func (c endCounts) observe(name string, restarts int) int {
 	return restarts - from
 }
 
-// WaitReady waits until the named processes of a cluster are ready, or all of them without names. It gives up early on a process that
-// ends again and again while it waits. The error then has the last lines of that process's log.
+// WaitReady waits until the named processes of a cluster are ready; without names, until all are. It gives up if a process ends again and again meanwhile. The
+// error then has the last lines of that process's log.
 func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -183,7 +183,7 @@ func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string)
 		}
 		for _, s := range open {
 			if n := ends.observe(s.Name, s.Restarts); n >= hopeless {
-				return fmt.Errorf("waiting for %s of %s: it ended %d times since (%s); its log is %s and ends with\n%s",
+				return fmt.Errorf("waiting for %s of %s: it ended %d times during the wait (%s); its log is %s and ends with\n%s",
 					s.Name, cluster, n, s.LastExit, s.Log, tailOf(s.Log))
 			}
 		}
@@ -206,19 +206,19 @@ func (c *Client) ask(ctx context.Context, req socketRequest) (answer, error) {
 	defer done()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-		<-ctx.Done() // a dial times out at the context's deadline, a moment before the context itself may be done
+		<-ctx.Done() // the dial can time out just before ctx is done, and only ctx has the cause
 		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, context.Cause(ctx))
 	}
 	if err != nil {
 		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, errors.Join(ErrNotRunning, err))
 	}
-	defer func() { _ = conn.Close() }() // nothing more is sent or read
+	defer func() { _ = conn.Close() }() // an error does not matter: nothing more is sent or read
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	err = json.NewEncoder(conn).Encode(req)
 	if err == nil {
 		err = json.NewDecoder(conn).Decode(&a)
 	}
-	if hungUp(err) { // a killed process ends a moment before its socket closes
+	if hungUp(err) { // a killed supervisor ends a moment before the kernel closes its socket
 		err = errors.Join(ErrNotRunning, err)
 	}
 	if err != nil {
@@ -230,12 +230,12 @@ func (c *Client) ask(ctx context.Context, req socketRequest) (answer, error) {
 	return a, nil
 }
 
-// hungUp reports whether the supervisor ended before it answered.
+// hungUp reports whether an error means that the supervisor has ended without an answer.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
 }
 
-// tailOf returns the last lines of a log, indented, for a message.
+// tailOf returns the last lines of a log file, indented, for a message.
 func tailOf(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

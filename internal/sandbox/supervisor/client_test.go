@@ -22,7 +22,7 @@ func TestAWaitCountsTheEndsOfAProcessSinceItBegan(t *testing.T) {
 				got = append(got, c.observe("server", n))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("ends at each look (-want +got):\n%s", diff)
+				t.Errorf("ends that each call of observe returned (-want +got):\n%s", diff)
 			}
 		})
 	}

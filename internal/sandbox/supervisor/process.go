@@ -13,32 +13,32 @@ import (
 	"strings"
 )
 
-// Process describes a program that should run for a cluster. The record holds it as JSON, for the next supervisor.
+// Process describes a program that has to run for a cluster. It is in the record as JSON.
 type Process struct {
-	Cluster string   `json:"cluster"`         // its folder gets the log; the process stops and starts with it
-	Name    string   `json:"name"`            // unique in its cluster
-	Path    string   `json:"path"`            // of the program
+	Cluster string   `json:"cluster"`         // the process stops and starts with this cluster, and its log is in the cluster's folder
+	Name    string   `json:"name"`            // no other process of the cluster has it
+	Path    string   `json:"path"`            // the path of the program
 	Args    []string `json:"args,omitempty"`  // without the program's name
-	Env     []string `json:"env,omitempty"`   // added to the supervisor's environment, as NAME=value
-	Unset   []string `json:"unset,omitempty"` // taken out of it
-	Dir     string   `json:"dir,omitempty"`   // working directory; empty = the cluster's folder
+	Env     []string `json:"env,omitempty"`   // as NAME=value, added to the supervisor's environment
+	Unset   []string `json:"unset,omitempty"` // variables of the supervisor that the process must not inherit
+	Dir     string   `json:"dir,omitempty"`   // the working directory; "" means the cluster's folder
 
-	// Stamp changes whenever something changes that the process reads only when it starts: its program or its files. Apply
-	// restarts a process whose stamp differs.
+	// Stamp differs if the program differs, or a file that the process reads only at its start. Apply then restarts the process.
 	Stamp string `json:"stamp,omitempty"`
-	// After names processes of the same cluster that must be ready before this one starts. When the cluster stops, this one ends
-	// before them.
+	// After names processes of the same cluster. They have to be ready before this process starts, and end after this process when
+	// the cluster stops.
 	After []string `json:"after,omitempty"`
-	// ReadyURL answers 200 once the process serves; empty = ready as soon as it runs.
+	// ReadyURL is a URL that answers 200 once the process serves. "" means that the process is ready as soon as it runs.
 	ReadyURL string `json:"readyURL,omitempty"`
-	// ReadyCA is a file with the authority of an https ReadyURL; empty = any certificate will do.
+	// ReadyCA is a file with the certificate authority for an https ReadyURL. "" means that any certificate will do.
 	ReadyCA string `json:"readyCA,omitempty"`
-	// ReadyCert and ReadyKey are files with the certificate that the client of ReadyURL shows, and its key; empty = none.
+	// ReadyCert is a file with the client certificate for ReadyURL; "" means none.
 	ReadyCert string `json:"readyCert,omitempty"`
-	ReadyKey  string `json:"readyKey,omitempty"`
+	// ReadyKey is a file with the key of ReadyCert; "" means none.
+	ReadyKey string `json:"readyKey,omitempty"`
 }
 
-// Key names a process in messages: cluster/name.
+// Key returns CLUSTER/NAME, which no other process of the sandbox has.
 func (p Process) Key() string { return p.Cluster + "/" + p.Name }
 
 func (p Process) check() error {
@@ -46,7 +46,7 @@ func (p Process) check() error {
 	case p.Cluster == "" || p.Name == "":
 		return errors.New("a process needs a cluster and a name")
 	case strings.ContainsAny(p.Cluster+p.Name, "/\x00"), strings.HasPrefix(p.Name, "."), strings.HasPrefix(p.Cluster, "."):
-		return fmt.Errorf("cluster %q and process %q name files: no slash and no leading dot", p.Cluster, p.Name)
+		return fmt.Errorf("cluster %q and process %q: these names are file names, so they must not have a slash or a leading dot", p.Cluster, p.Name)
 	case !filepath.IsAbs(p.Path):
 		return fmt.Errorf("process %s: path %q must be absolute", p.Key(), p.Path)
 	}
@@ -55,7 +55,7 @@ func (p Process) check() error {
 
 func (p Process) equal(other Process) bool { return reflect.DeepEqual(p, other) }
 
-// environ returns the environment of the process: base without Unset, then Env, which wins because it is last.
+// environ returns the environment of the process: base without the variables in Unset, and then Env. Of two values for a variable, the last one counts.
 func (p Process) environ(base []string) []string {
 	var env []string
 	for _, kv := range base {
@@ -66,39 +66,39 @@ func (p Process) environ(base []string) []string {
 	return append(env, p.Env...)
 }
 
-// LogFile returns the path of the file with the output of a process.
+// LogFile returns the path of the file with a process's output.
 func LogFile(dir, cluster, name string) string {
 	return filepath.Join(dir, cluster, "logs", name+".log")
 }
 
-// Phase is the state of a process. An empty phase is a bug.
+// Phase is the state of a process. The empty Phase never occurs.
 type Phase string
 
-// The phases of a process.
+// These are the phases of a process.
 const (
-	PhaseWaiting  Phase = "Waiting"  // for the processes in After
-	PhaseStarting Phase = "Starting" // it runs and does not answer yet
-	PhaseReady    Phase = "Ready"    // it runs, and answers if it has a ReadyURL
-	PhaseFailing  Phase = "Failing"  // it ended and will be started again
-	PhaseStopped  Phase = "Stopped"  // with its cluster
+	PhaseWaiting  Phase = "Waiting"  // it waits for the processes in After
+	PhaseStarting Phase = "Starting" // it runs, but does not answer yet
+	PhaseReady    Phase = "Ready"    // it runs, and answers at ReadyURL if it has one
+	PhaseFailing  Phase = "Failing"  // it has ended, and the supervisor will start it again
+	PhaseStopped  Phase = "Stopped"  // its cluster is stopped
 )
 
-// Status describes a process as it is now.
+// Status is the present state of a process.
 type Status struct {
 	Cluster  string `json:"cluster"`
 	Name     string `json:"name"`
 	Phase    Phase  `json:"phase"`
 	PID      int    `json:"pid,omitempty"`
-	Restarts int    `json:"restarts,omitempty"` // since the supervisor started it first
-	LastExit string `json:"lastExit,omitempty"` // as the system describes it
+	Restarts int    `json:"restarts,omitempty"` // how often this supervisor has started the process again
+	LastExit string `json:"lastExit,omitempty"` // for example "signal: killed" or "exit status 1"; "" if it has not ended yet
 	Log      string `json:"log"`
 }
 
-// layers sorts processes by After: the processes of a layer need only those of earlier layers. It ignores unknown names
-// in After, and circles. Such a process waits forever, and its status shows that.
+// layers sorts processes by After: a process comes in a later layer than the processes that it needs. An unknown name or a cycle in After is no error here: such a
+// process waits for ever, and its status shows that.
 func layers(list []Process) [][]Process {
 	depth := map[string]int{}
-	for range list { // the longest chain has as many links
+	for range list { // no chain of processes is longer than the list
 		for _, p := range list {
 			for _, after := range p.After {
 				depth[p.Name] = max(depth[p.Name], min(depth[after]+1, len(list)))
@@ -116,11 +116,11 @@ func layers(list []Process) [][]Process {
 	return sorted
 }
 
-// maxLog is the size at which a log is rotated, in bytes. One rotated log is kept.
+// maxLog is the size in bytes at which a log is rotated. One rotated log is kept.
 const maxLog = 10 << 20
 
-// boundLog rotates a log that is larger than limit. The process keeps the file open for appending, so boundLog copies the content and
-// empties the file. Output between the two steps is lost.
+// boundLog rotates a log that is larger than limit, in bytes. The process keeps its log open, so boundLog copies the content and then empties the file. Output between
+// these two steps is lost.
 func boundLog(path string, limit int64) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() <= limit {

@@ -19,12 +19,12 @@ func TestProcessStateIsReadWhateverTheProgramIsCalled(t *testing.T) {
 		start uint64
 		fails bool
 	}{
-		"a plain name":                     {stat: "12 (etcd) " + fields, state: 'S', start: 4711},
-		"a name with spaces":               {stat: "12 (my server) " + fields, state: 'S', start: 4711},
-		"a name that looks like its end":   {stat: "12 (a) Z 9 (b) " + fields, state: 'S', start: 4711},
-		"a process that waits to be taken": {stat: "12 (etcd) Z" + fields[1:], state: 'Z', start: 4711},
-		"a line that is cut off":           {stat: "12 (etcd) S 1 1", fails: true},
-		"no line at all":                   {fails: true},
+		"a plain name":                   {stat: "12 (etcd) " + fields, state: 'S', start: 4711},
+		"a name with spaces":             {stat: "12 (my server) " + fields, state: 'S', start: 4711},
+		"a name that looks like its end": {stat: "12 (a) Z 9 (b) " + fields, state: 'S', start: 4711},
+		"a zombie process":               {stat: "12 (etcd) Z" + fields[1:], state: 'Z', start: 4711},
+		"a line that is cut off":         {stat: "12 (etcd) S 1 1", fails: true},
+		"no line at all":                 {fails: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -51,9 +51,9 @@ func TestProcessesAreSortedByWhatTheyNeed(t *testing.T) {
 			},
 			want: [][]string{{"etcd"}, {"api"}, {"scheduler", "kwok"}},
 		},
-		"all alone":         {list: []Process{{Name: "a"}, {Name: "b"}}, want: [][]string{{"a", "b"}}},
-		"a need of nothing": {list: []Process{{Name: "a", After: []string{"gone"}}}, want: [][]string{{"a"}}},
-		"a circle ends too": {
+		"all alone":                   {list: []Process{{Name: "a"}, {Name: "b"}}, want: [][]string{{"a", "b"}}},
+		"an unknown process in After": {list: []Process{{Name: "a", After: []string{"gone"}}}, want: [][]string{{"a"}}},
+		"a circle of After is sorted too": {
 			list: []Process{{Name: "a", After: []string{"b"}}, {Name: "b", After: []string{"a"}}},
 			want: [][]string{{"a", "b"}},
 		},
@@ -105,7 +105,7 @@ func TestProcessThatCouldNotRunIsRefused(t *testing.T) {
 func TestLogIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	if err := boundLog(path, 10); err != nil {
-		t.Errorf("no log yet: %v", err)
+		t.Errorf("rotating a log that does not exist returned %v", err)
 	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("a", 15)+"tail"), 0o600); err != nil {
 		t.Fatal(err)

@@ -9,11 +9,10 @@ import (
 	"sync"
 )
 
-// protocol is the version of the requests. It is raised when an older supervisor would not carry out a request correctly; Launch then
-// replaces that supervisor.
+// protocol is the version of the requests. Raise it when an older supervisor would misunderstand a request. Launch replaces a supervisor that has another version.
 const protocol = 3
 
-// op is the operation that a request asks for.
+// op is what a request asks for.
 type op string
 
 const (
@@ -38,16 +37,16 @@ type answer struct {
 	Processes []Status `json:"processes,omitempty"`
 }
 
-// serve answers requests. After opDown it closes down and ends.
+// serve answers requests until Run closes the listener. After a request opDown it closes the channel down, so that Run returns.
 func (s *supervisor) serve(l net.Listener, down chan<- struct{}) {
 	once := sync.OnceFunc(func() { close(down) })
 	for {
 		conn, err := l.Accept()
 		if err != nil {
-			return // closed by Run, which is about to return
+			return // Run has closed the listener and returns next
 		}
 		go func() {
-			defer func() { _ = conn.Close() }() // the client has its answer, or is gone
+			defer func() { _ = conn.Close() }() // an error does not matter: the client has its answer, or is gone
 			var req socketRequest
 			if err := json.NewDecoder(conn).Decode(&req); err != nil {
 				s.logf("reading a request: %v", err)
@@ -92,7 +91,7 @@ func (s *supervisor) do(req socketRequest) answer {
 	case opStart:
 		s.startCluster(req.Cluster)
 	default:
-		return answer{Error: fmt.Sprintf("unknown request %q: was the sandbox brought up by another version? Take it down and up", req.Op)}
+		return answer{Error: fmt.Sprintf("unknown request %q: probably another version of hostctl started this supervisor. Take the sandbox down and up again", req.Op)}
 	}
 	return answer{Processes: s.statuses()}
 }

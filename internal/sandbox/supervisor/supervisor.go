@@ -22,30 +22,30 @@ import (
 )
 
 const (
-	stopGrace = 20 * time.Second // etcd and an API server with watchers need several seconds to end, and their state must survive
-	downGrace = time.Second      // the state is deleted afterwards
+	stopGrace = 20 * time.Second // etcd, and an API server with watchers, need several seconds to end without a loss of data
+	downGrace = time.Second      // short, because Down deletes all data next
 	tidyEvery = 5 * time.Second
 )
 
-// supervisor is the state of one supervising process. All its methods read or change the processes under one lock, so they stay on one
-// type: requests (protocol.go), changes (change.go), the record and the logs (here).
+// supervisor is the state of the supervisor. All its methods need the same lock and the same processes, so they belong to one type. protocol.go has the requests,
+// change.go the changes, and this file the record and the logs.
 type supervisor struct {
 	dir     string
 	log     io.Writer
 	starter starter
 
 	ending   atomic.Bool
-	changing sync.Mutex // held while a request changes the processes; one request at a time
+	changing sync.Mutex // held while a request changes the processes: one request at a time
 
 	mu        sync.Mutex
 	self      Identity
-	processes []Process // in the order they were added
+	processes []Process // in the order in which they were added
 	stopped   map[string]bool
-	runners   map[string]*runner // by key
+	runners   map[string]*runner // by Process.Key
 }
 
-// Run supervises the sandbox whose folder is dir until it is taken down, its folder vanishes, or a signal comes.
-// After a signal the record stays, and the next supervisor starts everything again.
+// Run supervises the sandbox in the folder dir. It returns when the sandbox is taken down, the folder disappears, or the process gets a signal. After a signal the record
+// stays, and the next supervisor starts everything again.
 func Run(dir string, log io.Writer) error {
 	if err := supported(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func Run(dir string, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("supervising %s: %w", dir, err)
 	}
-	defer func() { _ = lock.Release() }() // the process ends anyway
+	defer func() { _ = lock.Release() }() // the kernel releases the lock anyhow when the process ends
 	s := &supervisor{dir: dir, log: log, starter: newStarter(), stopped: map[string]bool{}, runners: map[string]*runner{}}
 	listener, closeSocket, err := s.listen()
 	if err != nil {
@@ -88,11 +88,11 @@ func Run(dir string, log io.Writer) error {
 	}
 }
 
-// takeOver reads the record of the last supervisor, ends the programs that it left, and starts all processes.
+// takeOver reads the record of the supervisor before this one, ends the programs that still run, and starts all processes.
 func (s *supervisor) takeOver() error {
 	r, err := readRecord(s.dir)
-	if err != nil { // damaged by a power cut: Up asks for the processes again
-		s.logf("%v; the supervisor continues without it", err)
+	if err != nil { // a power cut can damage the record; Up asks for the processes again
+		s.logf("%v; the supervisor starts with an empty record", err)
 		r = processRecord{}
 	}
 	if err := r.endLeftovers(context.Background(), downGrace); err != nil {
@@ -116,7 +116,7 @@ func (s *supervisor) takeOver() error {
 	return nil
 }
 
-// of lists the processes of a cluster. The caller holds mu.
+// of returns the processes of a cluster. The caller has to hold mu.
 func (s *supervisor) of(cluster string) []Process {
 	var own []Process
 	for _, p := range s.processes {
@@ -157,7 +157,7 @@ func (s *supervisor) statuses() []Status {
 	return list
 }
 
-// save writes the record. An error only goes to the log: the children still die with this process.
+// save writes the record. An error is only logged: when the supervisor dies, the kernel kills its children, so the record is rarely needed to find them.
 func (s *supervisor) save() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,14 +177,14 @@ func (s *supervisor) save() {
 func (s *supervisor) boundLogs() {
 	for _, status := range s.statuses() {
 		if err := boundLog(status.Log, maxLog); err != nil {
-			s.logf("bounding the log of %s/%s: %v", status.Cluster, status.Name, err)
+			s.logf("rotating the log of %s/%s: %v", status.Cluster, status.Name, err)
 		}
 	}
 }
 
 func (s *supervisor) logf(format string, args ...any) {
 	now := time.Now().UTC().Format(time.RFC3339)
-	_, _ = fmt.Fprintln(s.log, now, fmt.Sprintf(format, args...)) // there is nowhere else to write
+	_, _ = fmt.Fprintln(s.log, now, fmt.Sprintf(format, args...)) // if the log cannot be written, there is no other place to report that
 }
 
 func (s *supervisor) listen() (net.Listener, func(), error) {
@@ -192,7 +192,7 @@ func (s *supervisor) listen() (net.Listener, func(), error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the supervisor's socket: %w", err)
 	}
-	_ = os.Remove(path) // of a supervisor that was killed: we hold the lock
+	_ = os.Remove(path) // a killed supervisor may have left its socket. No supervisor uses it now: this one has the lock
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		done()

@@ -51,7 +51,7 @@ func TestTheNextSupervisorContinuesAfterAKilledOne(t *testing.T) {
 func TestLeftoversOfADeadSupervisorAreEndedAndStrangersLeftAlone(t *testing.T) {
 	left, stranger := sleeper(t), sleeper(t)
 	recycled := identityOf(t, stranger)
-	recycled.Start-- // the record means an earlier process with the same pid
+	recycled.Start-- // the identity of an earlier process with the same pid
 	rebooted := recycled
 	rebooted.Start, rebooted.Boot = recycled.Start+1, "another"
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func TestStoppedClusterStaysStoppedUntilStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff("server\nstore", read(t, order)); diff != "" {
-		t.Errorf("what stands on another ends first: %s", diff)
+		t.Errorf("the server needs the store, so the server must end first: %s", diff)
 	}
 	apply(t, c, shell("late", forEver))
 	for _, name := range []string{"store", "server", "late"} {
@@ -139,11 +139,11 @@ func TestProcessThatNeverStaysIsNamedWithTheEndOfItsLog(t *testing.T) {
 	defer cancel()
 	err := c.WaitReady(ctx, "member-1", "waits")
 	if err == nil || !strings.Contains(err.Error(), "waits of member-1 (Waiting)") {
-		t.Errorf("a process without those before it: %v", err)
+		t.Errorf("waiting for a process whose After never becomes ready returned: %v", err)
 	}
 	eventually(t, "an exit code", func() bool { return status(t, c, "broken").LastExit == "exit status 3" })
 	if got := read(t, status(t, c, "broken").Log); !strings.Contains(got, "no such flag") {
-		t.Errorf("its log: %q", got)
+		t.Errorf("the log of the broken process is %q", got)
 	}
 }
 
@@ -180,7 +180,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may be gone already
+		_ = cmd.Process.Kill() // an error means that the process has ended already
 		_ = cmd.Wait()
 	})
 	return cmd

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Request is one line of an audit log, with the fields that tests read.
+// Request is one line of an audit log, reduced to the fields that tests read.
 type Request struct {
 	AuditID   string `json:"auditID"`
 	Stage     string `json:"stage"`
@@ -35,7 +35,7 @@ type Request struct {
 	} `json:"responseStatus"`
 }
 
-// What describes a request in short: verb resource[/subresource] namespace/name.
+// What describes a request: VERB RESOURCE[/SUBRESOURCE] NAMESPACE/NAME.
 func (r Request) What() string {
 	resource := r.Object.Resource
 	if r.Object.Subresource != "" {
@@ -44,27 +44,27 @@ func (r Request) What() string {
 	return fmt.Sprintf("%s %s %s/%s", r.Verb, resource, r.Object.Namespace, r.Object.Name)
 }
 
-// IsWrite reports whether a request asked the server to change an object. A dry run does not count.
+// IsWrite reports whether a request asked the server to change an object. A dry run is not a write.
 func (r Request) IsWrite() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) && !strings.Contains(r.URI, "dryRun=")
 }
 
-// IsFairleads reports whether one of Fairlead's processes sent the request: the manager, with its pushes and its built-in collector, or a
-// collector process.
+// IsFairleads reports whether the manager, or a collector in a process of its own, sent the request.
 func (r Request) IsFairleads() bool { return strings.HasPrefix(r.UserAgent, "fairlead") }
 
-// IsHeartbeat reports whether the request is a collector's heartbeat.
+// IsHeartbeat reports whether the request is a collector's heartbeat: a request for the status of the Membership.
 func (r Request) IsHeartbeat() bool {
 	return r.Object.Resource == "memberships" && r.Object.Subresource == "status"
 }
 
-// Mark is a position in an audit log. Requests returns what was logged after it.
+// Mark is a position in an audit log. It can be inside a line, because the server may be writing that line when a test
+// takes the mark.
 type Mark struct {
 	path   string
 	offset int64
 }
 
-// Now returns a mark at the end of a log.
+// Now returns a mark at the present end of a log.
 func Now(path string) (Mark, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -73,24 +73,32 @@ func Now(path string) (Mark, error) {
 	return Mark{path: path, offset: info.Size()}, nil
 }
 
-// Requests returns the requests that the server answered since the mark, each once. It returns only those that pass all
-// filters. A watch counts when it begins.
+// Requests returns the requests that the server logged after the mark and that pass all filters. A request that the log
+// has several times is in the result once: a watch, for example, is logged when it begins and when it ends. A line that
+// the server had not finished at the mark counts as logged before the mark.
 func (m Mark) Requests(filters ...func(Request) bool) (found []Request, err error) {
 	log, err := os.Open(m.path)
 	if err != nil {
 		return nil, fmt.Errorf("reading an audit log: %w", err)
 	}
-	defer func() { _ = log.Close() }() // it was only read
+	defer func() { _ = log.Close() }() // the file was only read, so an error of Close loses nothing
 	if info, err := log.Stat(); err != nil || info.Size() < m.offset {
 		return nil, errors.Join(fmt.Errorf("reading audit log %s: it was rotated while requests were counted", m.path), err)
 	}
-	if _, err := log.Seek(m.offset, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("reading an audit log: %w", err)
+	lines := bufio.NewReader(log)
+	if m.offset > 0 {
+		// Skip the line that has the last byte before the mark.
+		if _, err := log.Seek(m.offset-1, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("reading an audit log: %w", err)
+		}
+		if _, err := lines.ReadBytes('\n'); err != nil && err != io.EOF {
+			return nil, fmt.Errorf("reading an audit log: %w", err)
+		}
 	}
 	seen := make(map[string]bool)
-	for lines := bufio.NewReader(log); ; {
+	for {
 		line, err := lines.ReadBytes('\n')
-		if err == io.EOF { // the server may be in the middle of a line
+		if err == io.EOF { // the bytes after the last newline belong to a line that the server has not finished
 			return found, nil
 		}
 		if err != nil {

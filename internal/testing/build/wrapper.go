@@ -16,16 +16,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// ClientWrapper is a wrapper of either scope that is a client.Object too.
+// ClientWrapper is a Federated or a ClusterFederated that controller-runtime's client accepts.
 type ClientWrapper interface {
 	client.Object
 	v1alpha1.Wrapper
 }
 
-// Builder builds a wrapper; T is *v1alpha1.Federated or *v1alpha1.ClusterFederated.
+// Builder builds a wrapper of type T, which is *v1alpha1.Federated or *v1alpha1.ClusterFederated.
 type Builder[T ClientWrapper] struct{ obj T }
 
-// Federated begins a Federated of that name, placed nowhere.
+// Federated begins a Federated with this name, without a placement.
 func Federated(name string) *Builder[*v1alpha1.Federated] {
 	return &Builder[*v1alpha1.Federated]{obj: &v1alpha1.Federated{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: string(v1alpha1.KindFederated)},
@@ -33,7 +33,7 @@ func Federated(name string) *Builder[*v1alpha1.Federated] {
 	}}
 }
 
-// ClusterFederated begins a ClusterFederated of that name, placed nowhere.
+// ClusterFederated begins a ClusterFederated with this name, without a placement.
 func ClusterFederated(name string) *Builder[*v1alpha1.ClusterFederated] {
 	return &Builder[*v1alpha1.ClusterFederated]{obj: &v1alpha1.ClusterFederated{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: string(v1alpha1.KindClusterFederated)},
@@ -44,7 +44,7 @@ func ClusterFederated(name string) *Builder[*v1alpha1.ClusterFederated] {
 // Obj returns the wrapper.
 func (b *Builder[T]) Obj() T { return b.obj }
 
-// In sets the namespace.
+// In sets the namespace of the wrapper.
 func (b *Builder[T]) In(namespace string) *Builder[T] {
 	b.obj.SetNamespace(namespace)
 	return b
@@ -61,7 +61,7 @@ func (b *Builder[T]) Annotated(key, value string) *Builder[T] {
 	return b
 }
 
-// With adds objects.
+// With adds objects to spec.objects.
 func (b *Builder[T]) With(objects ...*unstructured.Unstructured) *Builder[T] {
 	spec := b.obj.WrapperSpec()
 	for _, obj := range objects {
@@ -70,14 +70,15 @@ func (b *Builder[T]) With(objects ...*unstructured.Unstructured) *Builder[T] {
 	return b
 }
 
-// To adds members by name.
+// To adds members to the placement, by name.
 func (b *Builder[T]) To(members ...string) *Builder[T] {
 	b.clusters().Names = append(b.clusters().Names, members...)
 	return b
 }
 
-// ToMatching adds a selector of members: those that carry all of these labels, given as key, value, key, value. Without
-// labels it selects every member. A second call adds a second selector, and a member needs to match only one of them.
+// ToMatching adds a selector to the placement. It selects the members that carry all of these labels, given as key,
+// value, key, value. Without labels it selects every member. Each further call adds a selector, and a member needs to
+// match only one.
 func (b *Builder[T]) ToMatching(labels ...string) *Builder[T] {
 	b.clusters().Selectors = append(b.clusters().Selectors, metav1.LabelSelector{MatchLabels: pairs(labels)})
 	return b
@@ -91,7 +92,7 @@ func (b *Builder[T]) clusters() *v1alpha1.ClusterSelection {
 	return placement.Clusters
 }
 
-// Overriding adds overrides.
+// Overriding adds overrides to spec.overrides.
 func (b *Builder[T]) Overriding(list ...v1alpha1.Override) *Builder[T] {
 	spec := b.obj.WrapperSpec()
 	spec.Overrides = append(spec.Overrides, list...)
@@ -116,26 +117,34 @@ func (b *Builder[T]) OnDelete(policy v1alpha1.DeletionPolicy) *Builder[T] {
 	return b
 }
 
-// MaxRemoval sets spec.rollout.maxRemoval, a number or a percentage.
+// MaxRemoval sets spec.rollout.maxRemoval to a number or a percentage, for example "2" or "30%".
 func (b *Builder[T]) MaxRemoval(limit string) *Builder[T] {
 	b.obj.WrapperSpec().Rollout.MaxRemoval = new(intstr.Parse(limit))
 	return b
 }
 
-// InWaves rolls changes out in these waves.
+// InWaves sets spec.rollout.waves and spec.rollout.onFailure.
 func (b *Builder[T]) InWaves(onFailure v1alpha1.FailurePolicy, waves ...v1alpha1.RolloutWave) *Builder[T] {
 	b.obj.WrapperSpec().Rollout.Waves, b.obj.WrapperSpec().Rollout.OnFailure = waves, onFailure
 	return b
 }
 
-// UpTo gives a Subscription of the wrapper a target CSV.
+// UpTo adds a Subscription to spec.upgrade, with a targetCSV.
 func (b *Builder[T]) UpTo(subscription, csv string) *Builder[T] {
 	upgrade := &b.obj.WrapperSpec().Upgrade
 	upgrade.Subscriptions = append(upgrade.Subscriptions, v1alpha1.SubscriptionUpgrade{Name: subscription, TargetCSV: csv})
 	return b
 }
 
-// Wave is a wave of these members; without members it has all that are left.
+// Latest adds a Subscription to spec.upgrade, with approve: Latest.
+func (b *Builder[T]) Latest(subscription string) *Builder[T] {
+	upgrade := &b.obj.WrapperSpec().Upgrade
+	upgrade.Subscriptions = append(upgrade.Subscriptions, v1alpha1.SubscriptionUpgrade{Name: subscription, Approve: v1alpha1.ApproveLatest})
+	return b
+}
+
+// Wave returns a wave that selects these members by name. Without names, it selects every member that no earlier wave
+// selects.
 func Wave(name string, members ...string) v1alpha1.RolloutWave {
 	wave := v1alpha1.RolloutWave{Name: name}
 	if len(members) > 0 {
@@ -150,22 +159,23 @@ func (b *Builder[T]) Suspended() *Builder[T] {
 	return b
 }
 
-// Override begins an override of objects of a kind; a name of "" means every one of them.
+// Override begins an override of the object with this kind and name. With name "", it is an override of every object of
+// the kind.
 func Override(kind, name string) v1alpha1.Override {
 	return v1alpha1.Override{Target: v1alpha1.OverrideTarget{Kind: kind, Name: name}}
 }
 
-// Patch is one operation with a value.
+// Patch returns one operation of an override's patch.
 func Patch(op v1alpha1.PatchOp, path string, value any) v1alpha1.PatchOperation {
 	return v1alpha1.PatchOperation{Op: op, Path: path, Value: JSON(value)}
 }
 
-// JSON returns a value in the form of API fields of any type.
+// JSON encodes a value for an API field that holds any JSON.
 func JSON(value any) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: encode(value)}
 }
 
-// Raw returns an object in the form in which wrappers hold it.
+// Raw encodes an object for spec.objects of a wrapper.
 func Raw(obj *unstructured.Unstructured) runtime.RawExtension {
 	return runtime.RawExtension{Raw: encode(obj.Object)}
 }
@@ -173,7 +183,7 @@ func Raw(obj *unstructured.Unstructured) runtime.RawExtension {
 func encode(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("building a test's object: %v", err)) // the test itself is wrong
+		panic(fmt.Sprintf("building a test's object: %v", err)) // the test passes a value that JSON cannot encode
 	}
 	return data
 }

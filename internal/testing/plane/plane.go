@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
+	"github.com/fairlead-dev/fairlead/internal/filelock"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
@@ -20,18 +22,21 @@ type Plane struct {
 	prepare func(context.Context, *sandbox.Sandbox) error
 
 	once    sync.Once
+	lock    *filelock.Lock // held until the process ends
 	sandbox *sandbox.Sandbox
 	err     error
 }
 
-// New describes a Plane by the options of its sandbox, which is always bare. No other package may use its name. prepare is called once
-// after the start; it may be nil.
+// New makes a Plane. options are the options of its sandbox, which New makes bare. No other package may use the same
+// name for its sandbox, because the tests of several packages can run at the same time. The Plane calls prepare once,
+// after it has started the sandbox. prepare may be nil.
 func New(options sandbox.Options, prepare func(context.Context, *sandbox.Sandbox) error) *Plane {
 	options.Bare = true
 	return &Plane{options: options, prepare: prepare}
 }
 
-// Main runs the package's tests and takes the sandbox down, unless KEEP is set. Call it from TestMain:
+// Main runs the package's tests and then takes the sandbox down, unless the environment variable KEEP is set. It
+// returns the exit code. Call it from TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(plane.Main(m)) }
 func (p *Plane) Main(m *testing.M) int {
@@ -46,9 +51,10 @@ func (p *Plane) Main(m *testing.M) int {
 	return code
 }
 
-// Sandbox returns the running sandbox. With -short it skips the test. The first call takes down a sandbox that an
-// earlier run has left, because its test binary was killed or KEEP was set. Otherwise the tests would find objects and
-// credentials of that run.
+// Sandbox returns the running sandbox, and starts it at the first call. With -short it skips the test instead. Before
+// the start it takes down a sandbox that an earlier run left behind, because its test binary was killed or KEEP was
+// set. Otherwise the tests would find objects and credentials of that run. If another run of the same tests on this machine
+// uses the sandbox now, Sandbox waits until that run ends.
 func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
 	if testing.Short() {
@@ -56,6 +62,9 @@ func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	}
 	p.once.Do(func() {
 		ctx := context.Background() // the sandbox must outlive the first test
+		if p.lock, p.err = acquire(ctx, p.options.Name); p.err != nil {
+			return
+		}
 		if _, p.err = sandbox.Down(ctx, p.options.Name); p.err != nil {
 			return
 		}
@@ -70,7 +79,19 @@ func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	return p.sandbox
 }
 
-// AuditMark returns the present end of a cluster's audit log. The options must ask for audit logs.
+// acquire makes this process the only one on the machine whose tests use the sandbox of this name. A second run would take down the
+// sandbox of the first.
+func acquire(ctx context.Context, name string) (*filelock.Lock, error) {
+	cache, err := sandbox.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return filelock.Acquire(ctx, filepath.Join(cache, "locks", "tests-"+name), func() {
+		_, _ = fmt.Fprintf(os.Stderr, "another run of these tests uses sandbox %s on this machine; waiting until it ends\n", name)
+	})
+}
+
+// AuditMark returns a mark at the present end of a cluster's audit log. The sandbox option Audit must be set.
 func (p *Plane) AuditMark(t testing.TB, cluster string) audit.Mark {
 	t.Helper()
 	spec, err := p.Sandbox(t).Cluster(cluster)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Until the manager has connected to a member, the line has the reason of the MemberCluster. The kinds of network errors must
+// not reach the line: each wrapper on the member would be written once more after a restart of the manager.
+func TestALineHasOneReasonForAllKindsOfNetworkErrors(t *testing.T) {
+	p := &reconciliation{Reconciler: &Reconciler{fleet: member.NewFleet(member.Host{}, clocktesting.NewFakeClock(metav1.Now().Time))}}
+	for reason, want := range map[string]string{
+		v1alpha1.ReasonNameNotResolved: v1alpha1.ReasonUnreachable, v1alpha1.ReasonConnectionRefused: v1alpha1.ReasonUnreachable,
+		v1alpha1.ReasonTLSError: v1alpha1.ReasonUnreachable, v1alpha1.ReasonTimeout: v1alpha1.ReasonUnreachable, v1alpha1.ReasonUnreachable: v1alpha1.ReasonUnreachable,
+		v1alpha1.ReasonCredentialsMissing: v1alpha1.ReasonCredentialsMissing, v1alpha1.ReasonRedirected: v1alpha1.ReasonRedirected,
+	} {
+		mc := &v1alpha1.MemberCluster{}
+		mc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "no"}}
+		p.members = map[string]*v1alpha1.MemberCluster{"east": mc}
+		if diff := cmp.Diff(report.Reachability{Known: true, Reason: want, Message: "no"}, p.reachability("east", deliveries.Record{})); diff != "" {
+			t.Errorf("%s: %s", reason, diff)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memberreport
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+func TestAMemberThatChangesItsMessagesAllTheTimeCausesFewWrites(t *testing.T) {
+	for name, test := range map[string]struct {
+		objects int
+		every   time.Duration
+	}{
+		"one object, five times a second": {1, 200 * time.Millisecond},
+		"sixteen objects each second":     {16, time.Second},
+		"sixteen objects each 11 seconds": {16, 11 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, "hostile")
+			x, most := s.connect("hostile"), 0
+			for n, at := 0, time.Duration(0); at < time.Minute; n, at = n+1, at+test.every {
+				d := s.ill("it crashes", "log")
+				object, evidence := d.Status.Objects[0], d.Status.Evidence[0]
+				d.Status.Objects, d.Status.Evidence = nil, nil
+				for i := range test.objects {
+					object.Name = fmt.Sprint("web-", i)
+					evidence.Name, object.Message = object.Name, "it crashes: "+letters(n)
+					d.Status.Objects, d.Status.Evidence = append(d.Status.Objects, object), append(d.Status.Evidence, evidence)
+				}
+				x.Put(d)
+				s.pass()
+				most = max(most, len(s.reports()))
+				s.clock.Step(test.every)
+			}
+			if writes := s.requests["POST"] + s.requests["PATCH"] + s.requests["DELETE"]; writes < 20 || writes > 80 {
+				t.Errorf("%d writes in a minute: %v", writes, s.requests)
+			}
+			if most > 20 {
+				t.Errorf("%d reports at a time", most)
+			}
+			s.list("hostile", "") // all is well: the deletes only wait
+			for range 30 {
+				s.clock.Step(max(time.Second, s.pass()))
+			}
+			s.check()
+		})
+	}
+}
+
+func TestTheLimitOfAllWrappers(t *testing.T) {
+	s := newSite(t)
+	writes := func() (n int) {
+		for i := range 50 {
+			known := s.loop.knownOf(deliveries.Key{Kind: v1alpha1.KindFederated}, s.wrapper.UID+s.wrapper.UID[:i%8])
+			for range 10 {
+				if s.loop.take(known.writes, 1) == 0 {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if n := writes(); n != processBurst {
+		t.Errorf("%d writes at once", n)
+	}
+	if n := writes(); n != 0 {
+		t.Errorf("%d more", n)
+	}
+	s.clock.Step(2 * time.Second)
+	if n := writes(); n != 2*processRate {
+		t.Errorf("%d after 2 s", n)
+	}
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memberreport
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
+)
+
+const (
+	// evidenceEvery is how often the loop writes a report at most if only its evidence changes.
+	evidenceEvery = 10 * time.Second
+	// membersEvery is how often the loop writes or deletes a report at most if the members change that show the same.
+	membersEvery = time.Second
+	// cacheLag is after which time a report that the loop wrote has to be in the cache.
+	cacheLag = 30 * time.Second
+)
+
+// knownReports is what the loop knows about the reports of one wrapper. Only the reconcile of that wrapper uses it.
+type knownReports struct {
+	wrapper types.UID
+	byName  map[string]*knownReport
+	// deleted has the reports that the loop has deleted within evidenceEvery.
+	deleted map[string]deletion
+	// writes bounds the writes of this wrapper.
+	writes *rate.Limiter
+}
+
+func newKnownReports(wrapper types.UID) *knownReports {
+	return &knownReports{wrapper: wrapper, byName: make(map[string]*knownReport), deleted: make(map[string]deletion), writes: rate.NewLimiter(1, wrapperBurst)}
+}
+
+type deletion struct {
+	uid types.UID
+	at  time.Time
+}
+
+// knownReport is one report that the loop has written or read.
+type knownReport struct {
+	uid     types.UID
+	version string
+	// content is a digest of the status, and members a digest of the members in it.
+	content, members [sha256.Size]byte
+	// written is when the loop wrote the report last; zero if this process has not written it.
+	written time.Time
+	// cached is true if the cache had the report once.
+	cached bool
+}
+
+func (p *reconciliation) knownAs(is *v1alpha1.MemberReport, cached bool) *knownReport {
+	return &knownReport{uid: is.UID, version: is.ResourceVersion, content: digest(is.Status), members: digest(membersOf(&is.Status)), cached: cached}
+}
+
+func membersOf(status *v1alpha1.MemberReportStatus) any {
+	return []any{status.Clusters, status.ClusterCount}
+}
+
+func digest(value any) [sha256.Size]byte {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return [sha256.Size]byte{} // cannot happen: the types have only texts, numbers and times
+	}
+	return sha256.Sum256(encoded)
+}
+
+// write creates, changes and deletes reports, until they are those in want. A report that the API server refuses does not keep the
+// loop from writing the others.
+func (p *reconciliation) write(ctx context.Context, want []rules.Report) error {
+	for name, d := range p.known.deleted {
+		if p.now.Sub(d.at) >= evidenceEvery {
+			delete(p.known.deleted, name)
+		}
+	}
+	var failed []error
+	wanted := make(map[string]bool, len(want))
+	for i := range want {
+		wanted[rules.Name(p.id.Name, want[i].Key)] = true
+	}
+	// The deletes come first. Otherwise a member that changes its messages all the time would use up the writes for new reports, and
+	// the old ones would stay.
+	for name, is := range p.known.byName {
+		if !wanted[name] && p.isDue(is.written, membersEvery) && p.mayWrite(1) {
+			failed = append(failed, p.delete(ctx, name, is))
+		}
+	}
+	for i := range want {
+		failed = append(failed, p.bring(ctx, rules.Name(p.id.Name, want[i].Key), &want[i].Status))
+	}
+	return errors.Join(failed...)
+}
+
+// isDue reports whether this long has passed since a write. If not, the reconcile is repeated when it has.
+func (p *reconciliation) isDue(written time.Time, every time.Duration) bool {
+	wait := written.Add(every).Sub(p.now)
+	p.repeatAfter(wait)
+	return wait <= 0
+}
+
+// bring creates a report, or changes its status, if it is not as wanted.
+func (p *reconciliation) bring(ctx context.Context, name string, want *v1alpha1.MemberReportStatus) error {
+	is := p.known.byName[name]
+	if is == nil {
+		if !p.isDue(p.known.deleted[name].at, evidenceEvery) || !p.mayWrite(2) {
+			return nil
+		}
+		created, err := p.create(ctx, name)
+		if err != nil || created == nil {
+			return err
+		}
+		is = p.knownAs(created, false)
+		p.known.byName[name] = is
+		delete(p.known.deleted, name)
+		return p.patch(ctx, name, is, want)
+	}
+	every := evidenceEvery
+	if is.members != digest(membersOf(want)) {
+		every = membersEvery
+	}
+	if is.content == digest(*want) || !p.isDue(is.written, every) || !p.mayWrite(1) {
+		return nil
+	}
+	return p.patch(ctx, name, is, want)
+}
+
+// create creates a report without a status. It returns nil if another client has made an object of this name, or if the namespace is
+// being deleted.
+func (p *reconciliation) create(ctx context.Context, name string) (*v1alpha1.MemberReport, error) {
+	is := &v1alpha1.MemberReport{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.id.Beside(), Name: name, OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: v1alpha1.GroupVersion.String(), Kind: string(p.id.Kind), Name: p.id.Name, UID: p.id.UID}}},
+		Spec: v1alpha1.MemberReportSpec{Wrapper: v1alpha1.WrapperReference{Kind: p.id.Kind, Name: p.id.Name, UID: p.id.UID}},
+	}
+	err := p.client.Create(ctx, is)
+	switch {
+	case err == nil:
+		return is, nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil, nil
+	case apierrors.IsAlreadyExists(err):
+		ctrl.LoggerFrom(ctx).Info("a MemberReport of this name exists that is not of this wrapper, or that the cache does not have yet", "report", name)
+		p.again = evidenceEvery
+		return nil, nil
+	}
+	return nil, fmt.Errorf("creating MemberReport %s/%s: %w", is.Namespace, name, err)
+}
+
+// patch replaces the status of a report.
+func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport, want *v1alpha1.MemberReportStatus) error {
+	data, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": is.uid},
+		{"op": "add", "path": "/status", "value": want},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the status of MemberReport %s: %w", name, err)
+	}
+	stored := &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: p.id.Beside(), Name: name}}
+	if err := p.client.Status().Patch(ctx, stored, client.RawPatch(types.JSONPatchType, data)); err != nil {
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
+			// Another client deleted it, or made another of this name: a failed test of the uid is Invalid. The next reconcile reads it.
+			delete(p.known.byName, name)
+			p.again = membersEvery
+			return nil
+		}
+		return fmt.Errorf("writing the status of MemberReport %s/%s: %w", stored.Namespace, name, err)
+	}
+	is.version, is.content, is.members, is.written = stored.ResourceVersion, digest(*want), digest(membersOf(want)), p.now
+	return nil
+}
+
+func (p *reconciliation) delete(ctx context.Context, name string, is *knownReport) error {
+	obj := &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: p.id.Beside(), Name: name}}
+	err := p.client.Delete(ctx, obj, client.Preconditions{UID: &is.uid})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting MemberReport %s/%s, which no member shows any more: %w", obj.Namespace, name, err)
+	}
+	delete(p.known.byName, name)
+	p.known.deleted[name] = deletion{uid: is.uid, at: p.now}
+	return nil
+}

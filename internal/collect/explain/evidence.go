@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/evidence"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+)
+
+const (
+	// maxEventsOf is how many events about one object the Reader reads at most, and maxSubjects about how many objects. The API server
+	// returns them by name, so of more events the newest may be missing.
+	maxEventsOf = 250
+	maxSubjects = 8
+	// maxTroubledPods is how many of an object's pods the evidence shows.
+	maxTroubledPods = 3
+)
+
+type eventList struct {
+	Items []evidence.Event `json:"items"`
+}
+
+// gather reads the evidence about an object: the events about it and about what it owns, and its containers that do not run or are not
+// ready, with the ends of their logs. known is the evidence about the same generation that the status has, or nil; what cannot be read
+// any more stays. gather returns nil if it cannot read the events.
+func (r *Reader) gather(
+	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, logs *logs, known *v1alpha1.Evidence,
+) *v1alpha1.Evidence {
+	troubled := health.InTrouble(owned.pods, r.client.Now())
+	troubled = troubled[:min(len(troubled), maxTroubledPods)]
+	events, err := r.events(ctx, obj.GetNamespace(), subjects(obj, related, owned, troubled))
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("The events about an unhealthy object could not be read; the collector tries again",
+			"kind", obj.GetKind(), "namespace", obj.GetNamespace(), "name", obj.GetName(), "error", err.Error())
+		return nil
+	}
+	containers := evidence.Pick(troubled)
+	for i := range containers {
+		c := &containers[i]
+		before := knownLogs(known, c)
+		key := logKey{c.Namespace, c.Pod, c.Name, false}
+		// What a kubelet does not return any more was in the status already, unless it is the log of another run.
+		c.Log = r.logOr(ctx, logs, key, c.HasLog, before.Log)
+		key.previous = true
+		c.PreviousLog = r.logOr(ctx, logs, key, c.HasPreviousLog, before.PreviousLog)
+	}
+	found := evidence.Merge(known, evidence.Of(events, containers))
+	return &found
+}
+
+// logOr reads the end of a log if the kubelet has it. It returns before instead if the kubelet does not return it, or returns no text or a
+// text in place of the log.
+func (r *Reader) logOr(ctx context.Context, logs *logs, key logKey, isThere bool, before string) string {
+	if isThere {
+		if text, ok := logs.tail(ctx, key); ok && strings.TrimSpace(health.LogText(text)) != "" {
+			return text
+		}
+	}
+	return before
+}
+
+// knownLogs returns what known has about a container in its present run.
+func knownLogs(known *v1alpha1.Evidence, c *evidence.Container) v1alpha1.ObservedContainer {
+	if known != nil {
+		for _, k := range known.Containers {
+			if k.Pod == c.Pod && k.Name == c.Name && k.Restarts == c.Restarts {
+				return k
+			}
+		}
+	}
+	return v1alpha1.ObservedContainer{}
+}
+
+// subjects returns the uids of the objects whose events are evidence about obj, the most important first: obj, what OLM makes of a
+// Subscription, pods, and the objects between obj and its pods.
+func subjects(obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject) []types.UID {
+	uids := []types.UID{obj.GetUID()}
+	for _, made := range []*unstructured.Unstructured{related.InstallPlan, related.CSV} {
+		if made != nil && made.GetNamespace() == obj.GetNamespace() {
+			uids = append(uids, made.GetUID())
+		}
+	}
+	for _, p := range pods {
+		if p.Metadata.UID != obj.GetUID() {
+			uids = append(uids, p.Metadata.UID)
+		}
+	}
+	uids = append(uids, owned.between...)
+	uids = slices.DeleteFunc(uids, func(uid types.UID) bool { return uid == "" }) // it would select all events without a uid
+	return uids[:min(len(uids), maxSubjects)]
+}
+
+// events reads the events about the objects with these uids. It returns none if the collector may not read events.
+func (r *Reader) events(ctx context.Context, namespace string, subjects []types.UID) ([]evidence.Event, error) {
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // the events of cluster-scoped objects are in this namespace
+	}
+	var all []evidence.Event
+	for _, uid := range subjects {
+		var list eventList
+		o := metav1.ListOptions{Limit: maxEventsOf, FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String()}
+		err := r.client.List(ctx, eventsGVR, namespace, o, memberclient.WholeObjects, &list)
+		if apierrors.IsForbidden(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list.Items[:min(len(list.Items), maxEventsOf)]...)
+	}
+	return all, nil
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"context"
+
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+)
+
+// maxLogs is how many logs one explanation reads at most.
+const maxLogs = 4
+
+// logs reads the ends of logs for one explanation, each log once.
+type logs struct {
+	client *memberclient.Client
+	read   map[logKey]logRead
+}
+
+// logKey identifies a log of a container. previous is true for the log of the run before the present or the last one.
+type logKey struct {
+	namespace, pod, container string
+	previous                  bool
+}
+
+type logRead struct {
+	text string
+	ok   bool
+}
+
+// tail returns the end of a log. ok is false if the kubelet did not return it, or if the explanation has read enough logs.
+func (l *logs) tail(ctx context.Context, key logKey) (text string, ok bool) {
+	known, isKnown := l.read[key]
+	if !isKnown && len(l.read) < maxLogs {
+		var err error
+		known.text, err = l.client.LogTail(ctx, key.namespace, key.pod, key.container, key.previous)
+		known.ok = err == nil
+		l.read[key] = known
+	}
+	return known.text, known.ok
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memberclient
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+const (
+	// logLines is how many lines LogTail asks for, and logRead how many bytes of them it reads at most. The kubelet takes the last
+	// lines first, and then their beginning up to the limit of bytes. So a limit near logTail would lose the end.
+	logLines = 40
+	logRead  = 1 << 20
+	// logTail is how many bytes of them LogTail returns at most.
+	logTail = 8 << 10
+	// logTimeout is how long the kubelet may take. It does not answer if its node is down.
+	logTimeout = 3 * time.Second
+)
+
+// LogTail returns the end of a container's log: the last 40 lines, or as many of them as fit into 8 KiB. The result begins with a whole
+// line. If previous is true, it is the log of the container before its last restart.
+func (c *Client) LogTail(ctx context.Context, namespace, pod, container string, previous bool) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	// The API server answers with text. client-go asks for JSON unless the request says otherwise.
+	body, err := c.Discovery.Get().AbsPath("/api/v1").Namespace(namespace).Resource("pods").Name(pod).SubResource("log").SetHeader("Accept", "text/plain, */*").
+		Param("container", container).Param("previous", strconv.FormatBool(previous)).
+		Param("tailLines", strconv.Itoa(logLines)).Param("limitBytes", strconv.Itoa(logRead)).Stream(ctx)
+	if err != nil {
+		return "", fmt.Errorf("reading the log of container %s of pod %s: %w", container, pod, err)
+	}
+	defer func() { _ = body.Close() }() // the text was read
+	text, err := readTail(io.LimitReader(body, logRead), logTail)
+	if err != nil {
+		return "", fmt.Errorf("reading the log of container %s of pod %s: %w", container, pod, err)
+	}
+	return text, nil
+}
+
+// readTail reads r to its end and returns the last whole lines that fit into size bytes. It keeps no more than that of the rest.
+func readTail(r io.Reader, size int) (string, error) {
+	kept, piece, isCut := make([]byte, 0, 2*size), make([]byte, size), false
+	for {
+		n, err := r.Read(piece)
+		kept = append(kept, piece[:n]...)
+		if over := len(kept) - size; over > 0 {
+			kept, isCut = append(kept[:0], kept[over:]...), true
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if !isCut {
+		return string(kept), nil
+	}
+	// A part of a line may have a part of a secret, which is harder to recognize.
+	_, whole, _ := bytes.Cut(kept, []byte("\n"))
+	return string(whole), nil
+}

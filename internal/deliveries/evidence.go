@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deliveries
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/evidence"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// maxListedEvidence bounds how many bytes of memory, by estimate, the evidence in one list of a member's Deliveries may take. The
+// reflector keeps all pages of a list in memory until it has the last one. Beyond the limit, the host leaves the evidence of
+// further Deliveries out, and reads it when they change.
+const maxListedEvidence = 16 << 20
+
+// boundEvidence returns a copy of the evidence that fits the schema of a MemberReport, with clean texts. It drops what does not fit:
+// an entry without a name, an unknown type or state, a time that JSON cannot have, and what exceeds evidence.MaxDelivery. It keeps the
+// latest events, which are at the end of the list. The collector keeps these limits, but a hostile member can leave out the schema.
+func boundEvidence(all []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
+	if len(all) == 0 {
+		return nil
+	}
+	room := room(evidence.MaxDelivery)
+	kept := make([]v1alpha1.ObjectEvidence, 0, min(len(all), evidence.MaxObjects))
+	for i := range all[:min(len(all), evidence.MaxObjects)] {
+		is := &all[i]
+		e := v1alpha1.ObjectEvidence{Group: health.Clean(is.Group, maxName), Kind: health.Clean(is.Kind, evidence.MaxKind), Name: health.Clean(is.Name, maxName)}
+		isKnown := slices.ContainsFunc(kept, func(o v1alpha1.ObjectEvidence) bool {
+			return o.Group == e.Group && o.Kind == e.Kind && o.Name == e.Name
+		})
+		if e.Kind == "" || e.Name == "" || isKnown || !room.take(e.Group, e.Kind, e.Name) {
+			continue
+		}
+		e.Containers = room.containers(is.Containers[:min(len(is.Containers), evidence.MaxContainers)])
+		e.Events = room.events(is.Events[max(0, len(is.Events)-evidence.MaxEvents):])
+		if len(e.Events)+len(e.Containers) > 0 {
+			kept = append(kept, e)
+		}
+	}
+	return slices.Clip(kept)
+}
+
+// room is how many bytes the texts of a Delivery's evidence may still have.
+type room int
+
+// take takes the lengths of the texts out of the room. It takes nothing and returns false if they are longer than the room.
+func (r *room) take(texts ...string) bool {
+	length := 0
+	for _, text := range texts {
+		length += len(text)
+	}
+	if length > int(*r) {
+		return false
+	}
+	*r -= room(length)
+	return true
+}
+
+func (r *room) events(all []v1alpha1.ObservedEvent) (kept []v1alpha1.ObservedEvent) {
+	for _, is := range slices.Backward(all) { // the latest first, because the room may end
+		e := v1alpha1.ObservedEvent{Kind: health.Clean(is.Kind, evidence.MaxKind), Name: health.Clean(is.Name, maxName), Type: cut(is.Type, evidence.MaxKind),
+			Reason: health.Clean(is.Reason, evidence.MaxReason), Message: health.Clean(is.Message, maxMessage), Count: is.Count, LastTime: is.LastTime}
+		if evidence.Fits(&e) && r.take(e.Kind, e.Name, e.Reason, e.Message) {
+			kept = append(kept, e)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+func (r *room) containers(all []v1alpha1.ObservedContainer) (kept []v1alpha1.ObservedContainer) {
+	logs := evidence.MaxLogs
+	for i := range all {
+		is := &all[i]
+		c := v1alpha1.ObservedContainer{Pod: health.Clean(is.Pod, maxName), Name: health.Clean(is.Name, evidence.MaxKind),
+			Reason: health.Clean(is.Reason, evidence.MaxReason), Restarts: max(0, is.Restarts)}
+		switch is.State {
+		case evidence.StateWaiting, evidence.StateRunning, evidence.StateTerminated:
+			c.State = is.State
+		}
+		if c.Pod == "" || c.Name == "" || c.State == "" || !r.take(c.Pod, c.Name, c.State, c.Reason) {
+			continue
+		}
+		for _, l := range []struct{ to, is *string }{{&c.Log, &is.Log}, {&c.PreviousLog, &is.PreviousLog}} {
+			text := cleanLog(*l.is, min(logs, int(*r)))
+			r.take(text)
+			logs -= len(text)
+			*l.to = text
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// cleanLog makes the end of a log from a member safe for a status and a terminal. The result is valid UTF-8. It keeps newlines and
+// tabs, and no other control or formatting characters, such as escape sequences or bidirectional overrides. It has at most limit
+// bytes, and begins at the beginning of a line if the text has to be cut and has one.
+func cleanLog(text string, limit int) string {
+	if far := 2 * evidence.MaxLogs; len(text) > far {
+		text = text[len(text)-far:]
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		if r == '\n' || r == '\t' || !health.IsHidden(r) {
+			b.WriteRune(r)
+		}
+	}
+	is := b.String()
+	if len(is) <= limit {
+		return is
+	}
+	start := len(is) - limit
+	for start < len(is) && !utf8.RuneStart(is[start]) {
+		start++
+	}
+	if is[start-1] != '\n' {
+		if end := strings.IndexByte(is[start:], '\n'); end >= 0 && start+end+1 < len(is) {
+			start += end + 1
+		}
+	}
+	return strings.Clone(is[start:])
+}
