@@ -4,21 +4,17 @@ package main
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
-var update = flag.Bool("update", false, "write testdata/mistakes/*/answers.txt anew")
-
-// Each line of an error begins with the file, the document and the object. The field follows.
+// Each line of an error has to begin with the file, the document and the object, and to name the field after that.
 func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 	for command, args := range map[string][]string{
 		"render":   {"render", "--assume-cluster", "eu-1,cloud=aws", "-f"},
@@ -26,7 +22,7 @@ func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 		"init":     {"init", "--values"},
 	} {
 		where := ", document "
-		if command == "init" { // a file of values has no documents
+		if command == "init" { // the file of values has no documents
 			where = ": "
 		}
 		t.Run(command, func(t *testing.T) {
@@ -41,28 +37,16 @@ func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 				var out, errOut bytes.Buffer
 				streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
 				if code := Execute(t.Context(), streams, append(args, file)); code != exit.Failed || out.Len() > 0 {
-					t.Errorf("%s: exit code %d, stdout: %s", file, code, out.String())
+					t.Errorf("file %s gives exit code %d and stdout: %s", file, code, out.String())
 				}
 				for line := range strings.Lines(strings.TrimPrefix(errOut.String(), "Error: ")) {
 					if !strings.Contains(line, file+where) {
-						t.Errorf("%s: a line without file and document: %s", file, line)
+						t.Errorf("file %s gives an error line that does not name file and document: %s", file, line)
 					}
 				}
 				answers.WriteString(strings.ReplaceAll(errOut.String(), folder+string(filepath.Separator), "") + "\n")
 			}
-			path := filepath.Join(folder, "answers.txt")
-			if *update {
-				if err := os.WriteFile(path, []byte(answers.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), answers.String()); diff != "" {
-				t.Errorf("(-want +got), go test -update writes it anew:\n%s", diff)
-			}
+			golden.Equal(t, filepath.Join("mistakes", command, "answers.txt"), answers.String())
 		})
 	}
 }

@@ -38,10 +38,10 @@ func TestUsageOfThePluginNamesTheCommandThatUsersType(t *testing.T) {
 	visit = func(cmd *cobra.Command) {
 		usage := cmd.Short + "\n" + cmd.Long + "\n" + cmd.UsageString()
 		if strings.Contains(usage, "hostctl ") {
-			t.Errorf("%s names hostctl:\n%s", cmd.CommandPath(), regexp.MustCompile(`.*hostctl .*`).FindString(usage))
+			t.Errorf("as a kubectl plugin, the help of %s must not name hostctl:\n%s", cmd.CommandPath(), regexp.MustCompile(`.*hostctl .*`).FindString(usage))
 		}
 		if !strings.HasPrefix(cmd.CommandPath(), pluginCommand) {
-			t.Errorf("%s: the command is called %s", cmd.Name(), cmd.CommandPath())
+			t.Errorf("as a kubectl plugin, command %s has the path %s", cmd.Name(), cmd.CommandPath())
 		}
 		for _, c := range cmd.Commands() {
 			visit(c)

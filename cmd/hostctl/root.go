@@ -10,11 +10,14 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/approve"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/describe"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/events"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/initialize"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/join"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/kept"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/logs"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/recover"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout"
@@ -27,7 +30,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// New makes hostctl's root command. Every command is one package and one line here.
+// New returns hostctl's root command with all commands.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hostctl",
@@ -36,8 +39,8 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 
   host      the cluster that holds the wrappers, with a MemberCluster for each member
   member    a cluster that receives objects
-  wrapper   a Federated or ClusterFederated on the host: objects, the clusters to place them on, and overrides
-  Delivery  an object on a member that lists everything that one wrapper brought there
+  wrapper   a Federated or ClusterFederated on the host: objects, the clusters that get them, and overrides
+  Delivery  an object on a member that lists the objects of one wrapper there
 
 hostctl writes only Kubernetes objects, and each of them could be written with kubectl as well.
 
@@ -48,29 +51,37 @@ Exit codes:
   3  reserved: output differs (no command returns it yet)
   4  something waits for a person's decision`,
 		Version:       version.String(),
-		SilenceErrors: true, // Execute prints them, once
+		SilenceErrors: true, // function execute prints each error once
 		SilenceUsage:  true,
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.SetVersionTemplate("hostctl {{.Version}}\n")
-	root.AddCommand(
-		approve.New(streams),
-		federate.New(streams),
-		initialize.New(streams),
-		kept.New(streams),
-		recover.New(streams),
-		render.New(streams),
-		join.New(streams),
-		rollout.New(streams),
-		sandbox.New(streams),
-		status.New(streams),
-		uninstall.New(streams),
-		unjoin.New(streams),
-		versions.New(streams),
-	)
+	addGroups(root, streams)
 	return root
+}
+
+// addGroups adds all commands, in the groups in which --help lists them.
+func addGroups(root *cobra.Command, streams genericiooptions.IOStreams) {
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"look", "See what is wrong, and why:", []*cobra.Command{describe.New(streams), events.New(streams), logs.New(streams), status.New(streams)}},
+		{"wrappers", "Write wrappers, and steer their rollouts:",
+			[]*cobra.Command{federate.New(streams), render.New(streams), rollout.New(streams), approve.New(streams)}},
+		{"keep", "After a restore, a removal or a change of hosts:", []*cobra.Command{kept.New(streams), recover.New(streams)}},
+		{"fleet", "Set up the host and its members:",
+			[]*cobra.Command{initialize.New(streams), join.New(streams), unjoin.New(streams), uninstall.New(streams), versions.New(streams)}},
+		{"try", "Try Fairlead on this machine:", []*cobra.Command{sandbox.New(streams)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.id
+			root.AddCommand(cmd)
+		}
+	}
 }
 
 // Execute runs hostctl with args and returns its exit code.
@@ -78,8 +89,9 @@ func Execute(ctx context.Context, streams genericiooptions.IOStreams, args []str
 	return execute(ctx, New(streams), streams, args)
 }
 
-// execute is Execute with a root command that the caller made. An error before a command begins to run (an unknown command or flag, a wrong
-// number of arguments) is a usage error. No command may have a PersistentPreRun of its own: it would hide the root's.
+// execute does the work of Execute with the given root command. An error before a command begins to run is a usage error, for example an
+// unknown flag. The root's PersistentPreRun tells execute that a command has begun. So no command may have a PersistentPreRun of its
+// own: cobra would call that one in place of the root's.
 func execute(ctx context.Context, root *cobra.Command, streams genericiooptions.IOStreams, args []string) int {
 	root.SetArgs(args)
 	began := false
@@ -88,7 +100,7 @@ func execute(ctx context.Context, root *cobra.Command, streams genericiooptions.
 	if err == nil || exit.Silent(err) {
 		return exit.CodeOf(err)
 	}
-	_, _ = fmt.Fprintln(streams.ErrOut, "Error:", plain.Error(err)) // if stderr is closed, there is nowhere else to write
+	_, _ = fmt.Fprintln(streams.ErrOut, "Error:", plain.Error(err)) // an error here cannot be shown: stderr is closed
 	code := exit.CodeOf(err)
 	if !began {
 		code = exit.Usage

@@ -19,14 +19,14 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		"help succeeds":                 {[]string{"--help"}, exit.Done},
-		"the version succeeds":          {[]string{"--version"}, exit.Done},
-		"an unknown command is usage":   {[]string{"sandbx"}, exit.Usage},
-		"an unknown flag is usage":      {[]string{"sandbox", "list", "--nope"}, exit.Usage},
-		"an argument too many is usage": {[]string{"sandbox", "list", "x"}, exit.Usage},
-		"an argument too few is usage":  {[]string{"sandbox", "stop"}, exit.Usage},
-		"a command fails":               {[]string{"sandbox", "env", "--name", "nope"}, exit.Failed},
-		"a wrong value is usage":        {[]string{"sandbox", "list", "-o", "xml"}, exit.Usage},
+		"help succeeds":                            {[]string{"--help"}, exit.Done},
+		"the version succeeds":                     {[]string{"--version"}, exit.Done},
+		"an unknown command is a usage error":      {[]string{"sandbx"}, exit.Usage},
+		"an unknown flag is a usage error":         {[]string{"sandbox", "list", "--nope"}, exit.Usage},
+		"an argument too many is a usage error":    {[]string{"sandbox", "list", "x"}, exit.Usage},
+		"an argument too few is a usage error":     {[]string{"sandbox", "stop"}, exit.Usage},
+		"a command that fails":                     {[]string{"sandbox", "env", "--name", "nope"}, exit.Failed},
+		"a wrong value of a flag is a usage error": {[]string{"sandbox", "list", "-o", "xml"}, exit.Usage},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -39,5 +39,25 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("said %q", errOut.String())
 			}
 		})
+	}
+}
+
+func TestHelpListsEachCommandInAGroup(t *testing.T) {
+	var out bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
+	if code := Execute(t.Context(), streams, []string{"--help"}); code != exit.Done {
+		t.Fatalf("--help exits with %d", code)
+	}
+	_, groups, _ := strings.Cut(out.String(), "See what is wrong, and why:")
+	look, rest, _ := strings.Cut(groups, "\n\n")
+	for _, name := range []string{"describe", "events", "logs", "status"} {
+		if !strings.Contains(look, "\n  "+name+" ") {
+			t.Errorf("the first group does not have %s:\n%s", name, look)
+		}
+	}
+	for _, cmd := range New(streams).Commands() {
+		if cmd.GroupID == "" && cmd.Name() != "help" && cmd.Name() != "completion" {
+			t.Errorf("command %s is in no group:\n%s", cmd.Name(), rest)
+		}
 	}
 }

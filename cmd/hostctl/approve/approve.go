@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl approve`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -34,34 +34,35 @@ type Options struct {
 	DryRun   bool
 	Output   string
 
-	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
+	// CanAsk reports whether standard input is a terminal, so that the command can ask the user a question.
 	CanAsk func() bool
-	// Connect makes the client for the host. Tests set a function that needs no cluster.
+	// Connect returns a client for the host. Tests set a function that needs no cluster.
 	Connect func() (client.Client, error)
 
-	// Flags are the flags of the connection.
+	// Flags are the flags for the connection to the host.
 	Flags *genericclioptions.ConfigFlags
 
-	// filled in by Complete
+	// Complete sets the fields below.
 	kind            v1alpha1.WrapperKind
 	namespace, name string
 	host            client.Client
 }
 
-// New makes the command.
+// New returns the command `hostctl approve`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
 }
 
-// NewOptions makes the options of an Approval that another command writes. That command says what to approve.
+// NewOptions returns options for another command that writes an Approval, such as `hostctl rollout retry`. That command itself sets
+// the fields that tell what to approve.
 func NewOptions(streams genericiooptions.IOStreams) *Options {
 	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }, Flags: connect.Flags()}
 	o.Connect = func() (client.Client, error) { return connect.Host(o.Flags) }
 	return o
 }
 
-// AddFlags adds the flags that do not say what to approve.
+// AddFlags adds the flags that every command which writes an Approval has: --yes, --dry-run, --output and the connection's.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")
@@ -74,32 +75,32 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:   "approve (NAME | cfed/NAME) (--removal [--cluster CLUSTER,…] | --release CLUSTER,… | --wave WAVE | --skip CLUSTER,… | --retry)",
 		Short: "Approve a removal or a step of a rollout, or stop waiting for a cluster that does not answer",
-		Long: `approve permits an action on a wrapper that Fairlead does not take by itself. It shows what will happen, asks, and then writes
+		Long: `approve permits an action that Fairlead does not take by itself, on one wrapper. It shows what will happen, asks, and then writes
 an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` for a ClusterFederated).
 
 --removal
   Use it when spec.placement selects fewer clusters than before, and the wrapper would leave more of them within an hour than
   spec.rollout.maxRemoval allows. Fairlead keeps serving the clusters above that limit until the hour is over. Once you
   approve, the wrapper leaves them now, and spec.onDelete decides which objects stay there. To cancel the removal instead,
-  restore the placement or the clusters' labels. An approval covers only the present removal: it no longer counts after an
+  restore the placement or the clusters' labels. An approval covers only the present removal: it has no effect after an
   edit of the wrapper, or when spec.placement selects even fewer clusters.
 
 --release
   Use it when a wrapper is being deleted or leaves a cluster, and the cluster does not answer or something there blocks the
-  removal. Fairlead then stops waiting for that cluster. Objects of the wrapper stay there, also when the cluster comes back.
-  This releases one wrapper. For a cluster that is gone for good, release all wrappers: hostctl unjoin CLUSTER --forget
+  removal. Fairlead then stops waiting for that cluster. The wrapper's objects stay on it, even if it answers again later.
+  --release is for one wrapper. If a cluster will never answer again, release all wrappers: hostctl unjoin CLUSTER --forget
 
 --wave
-  Use it when a rollout waits for a wave with approval: Manual. An approval counts for the present rollout only: not for the next
-  revision, and not for a change of a cluster's labels later.
+  Use it when a rollout waits for a wave with approval: Manual. An approval counts only for the present rollout. The next revision,
+  or a later change of a cluster's labels, begins another rollout and needs another approval.
 
 --skip
-  Use it when a rollout should go on without a cluster. No wave waits for the cluster, and its failure does not count. It is still
-  updated when that is possible.
+  Use it when a rollout should go on without a cluster. No wave waits for the cluster, and its failure does not count. The manager
+  still updates the cluster when it can.
 
 --retry
   Use it after a rollout has failed (spec.rollout.onFailure: Pause or Rollback) and you have removed the cause. The revision goes
-  out again from its first wave. A change of the spec needs no approval: it is another revision.`,
+  out again from its first wave. If you change the spec instead, that is a new revision, and no approval is needed.`,
 		Example: `  # which wrappers wait, and why: see the REASON column; the message of the wrapper's condition has the command
   kubectl get federation -A
   hostctl approve shop -n shop --removal
@@ -125,19 +126,19 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.Removal, "removal", false, "let the wrapper leave now the clusters that spec.placement no longer selects")
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "with --removal: approve it for this cluster only; may be repeated")
-	f.StringSliceVar(&o.Release, "release", nil, "do not wait any longer for the removal from this cluster; may be repeated")
+	f.BoolVar(&o.Removal, "removal", false, "let the wrapper leave the clusters that spec.placement no longer selects, without waiting")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "with --removal: approve the removal from this cluster only; may be repeated")
+	f.StringSliceVar(&o.Release, "release", nil, "stop waiting for the removal from this cluster; may be repeated")
 	f.StringVar(&o.Wave, "wave", "", "let this wave of the present rollout begin")
 	f.StringSliceVar(&o.Skip, "skip", nil, "let the present rollout go on without this cluster; may be repeated")
-	f.BoolVar(&o.Retry, "retry", false, "try the revision that failed again")
+	f.BoolVar(&o.Retry, "retry", false, "try again to roll out the revision that failed")
 	o.AddFlags(f)
 	cmd.ValidArgsFunction = complete.Wrapper(o.Flags)
 	complete.MemberFlags(cmd, o.Flags, "cluster", "release", "skip")
 	return o, cmd
 }
 
-// Complete reads the argument and checks the flags.
+// Complete parses the name of the wrapper, checks the flags, and connects to the host.
 func (o *Options) Complete(name string) error {
 	var err error
 	if o.kind, o.name, err = render.ParseName(name); err != nil {
@@ -153,7 +154,7 @@ func (o *Options) Complete(name string) error {
 	case chosen != 1:
 		return exit.Usagef("say what to approve: give one of --removal, --release CLUSTER, --wave WAVE, --skip CLUSTER and --retry")
 	case len(o.Clusters) > 0 && !o.Removal:
-		return exit.Usagef("--cluster goes with --removal; --release and --skip name their clusters themselves")
+		return exit.Usagef("--cluster works only with --removal; give clusters to --release and --skip as their values")
 	}
 	switch o.Output {
 	case "", "yaml", "json", "name":
@@ -172,7 +173,7 @@ func (o *Options) Complete(name string) error {
 	return err
 }
 
-// Run shows what the Approval allows, asks, and writes it.
+// Run shows what the Approval allows, asks the user, and writes the Approval.
 func (o *Options) Run(ctx context.Context) error {
 	w, err := connect.Wrapper(ctx, o.host, o.kind, o.namespace, o.name)
 	if err != nil {

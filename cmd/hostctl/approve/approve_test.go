@@ -23,8 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// web is a wrapper on east, north, south and west. The removal from north and south waits for an Approval. The manager is removing the
-// wrapper from west.
+// web returns a wrapper whose placement selects only east. The removal from north and south waits for an Approval. The removal from west
+// is in progress.
 func web(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
 	w := build.Federated("web").In("shop").To("east").With(
 		build.ConfigMap("settings"), build.Claim("data"), build.Kept(build.ConfigMap("licence"), "true")).Obj()
@@ -41,7 +41,7 @@ func deleted(w *v1alpha1.Federated) {
 	w.DeletionTimestamp = &metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-// asDeleted sets the status of a wrapper that is being deleted. The manager has finished on east.
+// asDeleted changes a wrapper into one that is being deleted. It has left east, and not yet the other members.
 func asDeleted(w *v1alpha1.Federated) {
 	deleted(w)
 	w.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: v1alpha1.ReasonDeleting}}
@@ -56,7 +56,7 @@ type commandResult struct {
 	written        []v1alpha1.Approval
 }
 
-// run runs the command against a host that has these objects, and the members of web.
+// run runs the command against a fake host that has these objects, and the members of web. answer is the user's input.
 func run(t *testing.T, answer string, args []string, objects ...client.Object) commandResult {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "testdata/kubeconfig.yaml")
@@ -96,11 +96,11 @@ func TestApproveWritesAnApproval(t *testing.T) {
 	owner := func(kind, name, uid string) metav1.OwnerReference {
 		return metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: name, UID: types.UID(uid)}
 	}
-	ofWeb := v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
+	ofWeb := v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
 	for name, test := range map[string]struct {
 		args  []string
 		w     client.Object
-		meta  string // namespace/name
+		meta  string // NAMESPACE/NAME of the Approval
 		want  v1alpha1.ApprovalSpec
 		owned []metav1.OwnerReference
 		says  []string
@@ -118,20 +118,20 @@ func TestApproveWritesAnApproval(t *testing.T) {
 			meta:  "shop/web-removal-x7k2p",
 			want:  v1alpha1.ApprovalSpec{Wrapper: ofWeb, Allow: v1alpha1.AllowRemoval, Decision: "0123456789abcdef", Clusters: []string{"south"}},
 			owned: []metav1.OwnerReference{owner("Federated", "web", "u")},
-			says:  []string{"It stays on north until you approve that too, or the hour is over.", "removed: nothing\n"},
+			says:  []string{"The wrapper stays on north until you approve that removal too, or until the hourly limit (spec.rollout.maxRemoval) allows it.", "removed: nothing\n"},
 		},
 		"a member that is being left": {
 			args: []string{"web", "-n", "shop", "--release", "west"}, w: web(func(*v1alpha1.Federated) {}), meta: "shop/web-release-x7k2p",
 			want:  v1alpha1.ApprovalSpec{Wrapper: ofWeb, Allow: v1alpha1.AllowRelease, Clusters: []string{"west"}},
 			owned: []metav1.OwnerReference{owner("Federated", "web", "u")},
-			says: []string{"Federated shop/web will no longer wait for its removal from west.",
-				"stay there, also when the cluster comes back, with the Delivery that lists them:\n  ConfigMap settings, PersistentVolumeClaim data, ConfigMap licence"},
+			says: []string{"Fairlead will no longer wait for the removal of Federated shop/web from west.",
+				"stay there, even if the cluster answers again later:\n  ConfigMap settings, PersistentVolumeClaim data, ConfigMap licence"},
 		},
 		"members of a wrapper that is being deleted": {
 			args: []string{"web", "-n", "shop", "--release", "west,north"}, w: web(asDeleted), meta: "shop/web-release-x7k2p",
 			want:  v1alpha1.ApprovalSpec{Wrapper: ofWeb, Allow: v1alpha1.AllowRelease, Clusters: []string{"north", "west"}},
 			owned: []metav1.OwnerReference{owner("Federated", "web", "u")},
-			says:  []string{"It still waits for south."},
+			says:  []string{"Fairlead still waits for the removal from south."},
 		},
 		"an Approval for a wrapper whose dependents are deleted first has no owner": {
 			args: []string{"web", "-n", "shop", "--release", "west"},
@@ -143,7 +143,7 @@ func TestApproveWritesAnApproval(t *testing.T) {
 		},
 		"an Approval for a ClusterFederated is in fairlead-system": {
 			args: []string{"cfed/fast", "--release", "west"}, w: cluster, meta: v1alpha1.SystemNamespace + "/fast-release-x7k2p",
-			want: v1alpha1.ApprovalSpec{Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindClusterFederated, Name: "fast", UID: "c"},
+			want: v1alpha1.ApprovalSpec{Wrapper: v1alpha1.WrapperReference{Kind: v1alpha1.KindClusterFederated, Name: "fast", UID: "c"},
 				Allow: v1alpha1.AllowRelease, Clusters: []string{"west"}},
 			owned: []metav1.OwnerReference{owner("ClusterFederated", "fast", "c")},
 		},
@@ -186,7 +186,7 @@ func TestApproveRefusesWhatDoesNotWait(t *testing.T) {
 	}{
 		"neither flag":                 {[]string{"web"}, asIs, "y\n", exit.Usage, "say what to approve"},
 		"both flags":                   {[]string{"web", "--removal", "--release", "west"}, asIs, "y\n", exit.Usage, "say what to approve"},
-		"members of a release":         {[]string{"web", "--release", "west", "--cluster", "west"}, asIs, "y\n", exit.Usage, "--cluster goes with --removal"},
+		"members of a release":         {[]string{"web", "--release", "west", "--cluster", "west"}, asIs, "y\n", exit.Usage, "--cluster works only with --removal"},
 		"a kind that has no approvals": {[]string{"member/web", "--removal"}, asIs, "y\n", exit.Usage, "cfed/NAME for a ClusterFederated"},
 		"a format that is none":        {[]string{"web", "--removal", "-o", "xml"}, asIs, "y\n", exit.Usage, "give yaml, json or name"},
 		"in a pipe":                    {[]string{"web", "--removal"}, asIs, "", exit.Usage, "give --yes"},
@@ -195,9 +195,9 @@ func TestApproveRefusesWhatDoesNotWait(t *testing.T) {
 		"nothing waits": {[]string{"web", "-n", "shop", "--removal"}, func(w *v1alpha1.Federated) { w.Status.Placement.Withheld = nil },
 			"y\n", exit.Failed, "no removal waits"},
 		"nothing is being left": {[]string{"web", "-n", "shop", "--release", "west"},
-			func(w *v1alpha1.Federated) { w.Status.Placement.Leaving = nil }, "y\n", exit.Failed, "there is nothing to release"},
+			func(w *v1alpha1.Federated) { w.Status.Placement.Leaving = nil }, "y\n", exit.Failed, "so no cluster can be released"},
 		"a decision on an earlier spec": {[]string{"web", "-n", "shop", "--removal"}, func(w *v1alpha1.Federated) { w.Generation++ },
-			"y\n", exit.Failed, "has not decided on the placement of the wrapper's present spec"},
+			"y\n", exit.Failed, "has not yet decided on which clusters to place the wrapper's present spec"},
 		"a removal of a wrapper that is being deleted": {[]string{"web", "-n", "shop", "--removal"}, deleted, "y\n", exit.Failed, "a deletion waits for no approval"},
 		"a member that is not there": {[]string{"web", "-n", "shop", "--removal", "--cluster", "nowhere"}, asIs, "y\n", exit.Failed,
 			"there is no cluster nowhere (see `kubectl get memberclusters`); the clusters that wait for an approval of the removal: north, south"},

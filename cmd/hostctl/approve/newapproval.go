@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
-// decide makes the Approval that the flags ask for. It returns an error when nothing waits for it, or not for a
-// member that the user named. An Approval that nothing waits for would take effect later, at a time the user does not expect.
+// decide returns the Approval that the flags ask for. It returns an error if nothing waits for such an Approval. The user would not
+// expect its effect: the Approval would stay, and allow an action later.
 func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
 	var spec v1alpha1.ApprovalSpec
 	var err error
@@ -37,34 +37,35 @@ func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.App
 	return approval.New(w, spec), nil
 }
 
-// removal returns the members that the wrapper may leave.
+// removal returns the members that a removal Approval lets the wrapper leave.
 func (o *Options) removal(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
 	placed := w.WrapperStatus().Placement
 	switch {
 	case w.GetDeletionTimestamp() != nil:
 		return nil, errors.New("the wrapper is being deleted, and a deletion waits for no approval; to stop waiting for a cluster that does not answer, give --release CLUSTER")
 	case placed.ObservedGeneration != w.GetGeneration():
-		return nil, errors.New("the host's manager has not decided on the placement of the wrapper's present spec yet: try again in a moment, " +
+		return nil, errors.New("the manager has not yet decided on which clusters to place the wrapper's present spec: try again in a moment, " +
 			"or check that the manager runs")
 	case len(placed.Withheld) == 0:
-		return nil, errors.New("no removal waits: status.placement.withheld is empty")
+		return nil, errors.New("no removal waits for an approval: status.placement.withheld is empty")
 	case len(o.Clusters) == 0:
 		return placed.Withheld, nil
 	}
 	return o.among(ctx, o.Clusters, placed.Withheld, "that wait for an approval of the removal")
 }
 
-// release returns the members that Fairlead stops waiting for.
+// release returns the members of --release. It returns an error if the wrapper is not leaving one of them.
 func (o *Options) release(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
 	waited := awaited(w)
 	if len(waited) == 0 {
-		return nil, errors.New("the wrapper is leaving no cluster (status.placement.leaving is empty), so there is nothing to release")
+		return nil, errors.New("no removal of the wrapper is in progress (status.placement.leaving is empty), so no cluster can be released")
 	}
 	return o.among(ctx, o.Release, waited, "that the wrapper is leaving")
 }
 
-// awaited returns, sorted, the members that a wrapper is still leaving. While the wrapper is being deleted and its status says so,
-// these are the members that have a line in the status.
+// awaited returns the members that the wrapper is still leaving. For a wrapper that is being deleted, these are the members with a line
+// in its status. Until the manager has updated the status for the deletion, and also if the status omits lines, awaited
+// returns all members of the wrapper.
 func awaited(w v1alpha1.Wrapper) []string {
 	status := w.WrapperStatus()
 	if w.GetDeletionTimestamp() == nil {
@@ -82,8 +83,8 @@ func awaited(w v1alpha1.Wrapper) []string {
 	return slices.Compact(names)
 }
 
-// among returns the named members sorted and without duplicates. It returns an error if one of them is not in those; what describes
-// those in the error.
+// among returns the members in named, sorted and without duplicates. It returns an error if a member is not in the list those. what
+// completes "the clusters …" in the error, and so describes that list.
 func (o *Options) among(ctx context.Context, named, those []string, what string) ([]string, error) {
 	named = slices.Clone(named)
 	slices.Sort(named)

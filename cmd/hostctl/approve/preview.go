@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
-// most is the number of names that a line shows.
+// most bounds the names that one line of output shows.
 const most = 20
 
-// plan describes what the Approval will do.
+// plan returns the text that tells the user what the Approval will do.
 func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
 	if a.Spec.Rollout != "" {
 		return rolloutPlan(w, a)
@@ -29,12 +29,12 @@ func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
 	removed, kept := partition(w)
 	clusters := few(a.Spec.Clusters)
 	if a.Spec.Allow == v1alpha1.AllowRelease {
-		fmt.Fprintf(&b, "%s will no longer wait for its removal from %s.\n", render.TitleOf(w), clusters)
-		fmt.Fprintf(&b, "These objects stay there, also when the cluster comes back, with the Delivery that lists them:\n  %s\n",
+		fmt.Fprintf(&b, "Fairlead will no longer wait for the removal of %s from %s.\n", render.TitleOf(w), clusters)
+		fmt.Fprintf(&b, "These objects and the Delivery that lists them stay there, even if the cluster answers again later:\n  %s\n",
 			few(slices.Concat(removed, kept)))
 		rest := slices.DeleteFunc(slices.Clone(awaited(w)), func(name string) bool { return slices.Contains(a.Spec.Clusters, name) })
 		if len(rest) > 0 {
-			fmt.Fprintf(&b, "It still waits for %s.\n", few(rest))
+			fmt.Fprintf(&b, "Fairlead still waits for the removal from %s.\n", few(rest))
 		}
 		return b.String()
 	}
@@ -49,19 +49,19 @@ func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
 		return slices.Contains(a.Spec.Clusters, name)
 	})
 	if len(rest) > 0 {
-		fmt.Fprintf(&b, "It stays on %s until you approve that too, or the hour is over.\n", few(rest))
+		fmt.Fprintf(&b, "The wrapper stays on %s until you approve that removal too, or until the hourly limit (spec.rollout.maxRemoval) allows it.\n", few(rest))
 	}
 	return b.String()
 }
 
-// partition predicts which of the wrapper's objects the manager removes from a member and which it keeps. It knows only the wrapper.
-// The manager also reads the object on the member, for example its annotation keep.
+// partition predicts which of the wrapper's objects the manager will remove from a member, and which it will keep. It reads only the
+// wrapper. The manager also reads the objects on the member, for example their annotation keep, so it may decide otherwise.
 func partition(w v1alpha1.Wrapper) (removed, kept []string) {
 	spec := w.WrapperSpec()
 	for i := range spec.Objects {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON(spec.Objects[i].Raw); err != nil {
-			continue // such an object cannot be pushed either
+			continue // the manager does not push an object that it cannot decode
 		}
 		title := obj.GetKind() + " " + obj.GetName()
 		if retention.IsKept(policyOf(w), obj.GroupVersionKind().GroupKind(), obj.GetAnnotations()[v1alpha1.AnnotationKeep]) {
@@ -89,7 +89,7 @@ func orNothing(titles []string) string {
 
 func few(names []string) string { return messages.Few(names, most) }
 
-// print writes the Approval to stdout in the format of --output.
+// print writes the Approval to standard output in the format of --output.
 func (o *Options) print(a *v1alpha1.Approval) error {
 	a.ManagedFields = nil
 	a.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Approval"))

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// rolling is a wrapper whose rollout waits for the approval of its second wave.
+// rolling returns a change of web: a rollout that waits for the approval of its second wave. change is applied after it.
 func rolling(change func(*v1alpha1.Federated)) func(*v1alpha1.Federated) {
 	return func(w *v1alpha1.Federated) {
 		manual := build.Wave("last")
@@ -50,7 +50,7 @@ func TestWhichStepOfARolloutIsApproved(t *testing.T) {
 			if got.err != nil || len(got.written) != 1 {
 				t.Fatalf("%v; written: %v", got.err, got.written)
 			}
-			test.want.Wrapper = v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
+			test.want.Wrapper = v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
 			test.want.Rollout, test.want.Revision = "a1", "fed-web-2"
 			if diff := cmp.Diff(test.want, got.written[0].Spec); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
@@ -68,12 +68,12 @@ func TestApproveRefusesStepsThatTheRolloutDoesNotWaitFor(t *testing.T) {
 		change func(*v1alpha1.Federated)
 		words  string
 	}{
-		"no rollout": {[]string{"--retry"}, func(w *v1alpha1.Federated) { w.Status.Rollout = v1alpha1.RolloutStatus{} }, "it has no rollout"},
+		"no rollout": {[]string{"--retry"}, func(w *v1alpha1.Federated) { w.Status.Rollout = v1alpha1.RolloutStatus{} }, "the wrapper has no rollout"},
 		"a status of an earlier spec": {[]string{"--retry"}, func(w *v1alpha1.Federated) { w.Status.ObservedGeneration-- },
-			"has not acted on its present spec yet"},
-		"a wrapper that is being deleted": {[]string{"--wave", "last"}, deleted, "it is being deleted"},
+			"has not acted on the wrapper's present spec yet"},
+		"a wrapper that is being deleted": {[]string{"--wave", "last"}, deleted, "the wrapper is being deleted"},
 		"a wave that needs no approval":   {[]string{"--wave", "canary"}, func(*v1alpha1.Federated) {}, "wave canary needs no approval"},
-		"a wave that is not there":        {[]string{"--wave", "lost"}, func(*v1alpha1.Federated) {}, "it has no wave lost; those that need an approval: last"},
+		"a wave that is not there":        {[]string{"--wave", "lost"}, func(*v1alpha1.Federated) {}, "the rollout has no wave lost; the waves that need an approval: last"},
 		"a wave that has begun":           {[]string{"--wave", "last"}, func(w *v1alpha1.Federated) { w.Status.Rollout.Begun = v1alpha1.Yes }, "has already begun"},
 		"a wave that has passed": {[]string{"--wave", "last"}, func(w *v1alpha1.Federated) {
 			w.Spec.Rollout.Waves, w.Status.Rollout.Wave = append(w.Spec.Rollout.Waves, build.Wave("end", "south")), "end"

@@ -15,14 +15,14 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// Terminal reports whether standard input is a terminal, so that the user can answer a question.
+// Terminal reports whether standard input is a terminal, so that a command can ask the user a question.
 func Terminal(streams genericiooptions.IOStreams) bool {
 	f, ok := streams.In.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Confirm asks a yes-or-no question and returns an error for any answer but yes. The error begins with doing, the action that the
-// question is about, as in "unjoining eu-1".
+// Confirm asks a yes-or-no question and returns an error for any answer but yes. doing names the action, for example "unjoining
+// eu-1". If standard input ends without an answer, the error begins with doing.
 func Confirm(streams genericiooptions.IOStreams, doing, question string) error {
 	return answered(streams, doing, question+" [y/N] ", func(answer string) bool {
 		answer = strings.ToLower(answer)
@@ -30,7 +30,8 @@ func Confirm(streams genericiooptions.IOStreams, doing, question string) error {
 	})
 }
 
-// Type asks the user to type a word, and returns an error for any other answer. It is for actions that a quick yes must not start.
+// Type asks the user to type a word, and returns an error for any other answer. Use it for an action that a hasty "yes" must not
+// start.
 func Type(streams genericiooptions.IOStreams, doing, question, word string) error {
 	return answered(streams, doing, question+" ", func(answer string) bool { return answer == word })
 }
@@ -42,12 +43,12 @@ func answered(streams genericiooptions.IOStreams, doing, question string, isYes 
 		return nil
 	}
 	if err != nil && answer == "" {
-		return exit.Usagef("%s: no answer was given, so nothing was done", doing)
+		return exit.Usagef("%s: standard input ended before an answer, so nothing was done", doing)
 	}
 	return errors.New("nothing was done")
 }
 
-// line reads up to the end of a line, and no further: a second question gets the second line.
+// line reads one line, byte by byte. It must not read more: the rest of the input has the answer to the next question.
 func line(in io.Reader) (string, error) {
 	var text []byte
 	one := make([]byte, 1)

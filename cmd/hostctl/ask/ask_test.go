@@ -24,7 +24,7 @@ func TestEachQuestionReadsOneLine(t *testing.T) {
 		first := Confirm(streams, "uninstalling", "Uninstall?") == nil
 		second := Type(streams, "uninstalling", "Type prod:", "prod") == nil
 		if got := [2]bool{first, second}; got != want {
-			t.Errorf("%q: got %v, want %v", answers, got, want)
+			t.Errorf("answers %q: got %v, want %v", answers, got, want)
 		}
 	}
 }

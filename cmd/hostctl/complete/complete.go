@@ -18,19 +18,34 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 )
 
-// within is the time limit for all names of one completion.
+// within bounds the time for one completion, because a person waits for it.
 const within = 2 * time.Second
 
-// most is the largest number of names of one kind: a shell asks before it shows more.
+// most bounds the names of one kind that a completion reads. With that many, the shell asks the user before it shows them.
 const most = 500
 
-// Wrapper completes the first argument of a command: NAME of a Federated in the namespace of the flags, or cfed/NAME.
+// Wrapper completes the first argument of a command: NAME for a Federated in the namespace of the flags, or cfed/NAME.
 func Wrapper(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return bounded(cmd.Context(), begun, func(ctx context.Context) []string { return wrappers(ctx, flags) })
+	}
+}
+
+// KindAndWrapper completes the arguments of a command that takes NAME or cfed/NAME, like Wrapper, and also a kind and a NAME as two
+// arguments.
+func KindAndWrapper(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return Wrapper(flags)(cmd, args, begun)
+		}
+		kind, ok := connect.ParseKind(args[0])
+		if len(args) > 1 || !ok {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return bounded(cmd.Context(), begun, func(ctx context.Context) []string { return wrappersOf(ctx, flags, kind) })
 	}
 }
 
@@ -44,7 +59,7 @@ func WrapperAndMembers(flags *genericclioptions.ConfigFlags) cobra.CompletionFun
 	}
 }
 
-// Member completes the first argument of a command: the name of a member.
+// Member completes the first argument of a command with the name of a member.
 func Member(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -54,14 +69,21 @@ func Member(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	}
 }
 
-// MemberFlags completes names of members, separated by commas, in some flags of cmd. It panics if cmd has no such flag.
+// MemberFlags makes these flags of cmd complete a list of members, with commas between them. It panics if cmd does not have one of the
+// flags.
 func MemberFlags(cmd *cobra.Command, flags *genericclioptions.ConfigFlags, names ...string) {
+	ListFlags(cmd, func(ctx context.Context, _ []string) []string { return members(ctx, flags) }, names...)
+}
+
+// ListFlags makes the given flags of cmd complete what find returns for the arguments of the command, separated by commas. It panics
+// if cmd lacks one of the flags.
+func ListFlags(cmd *cobra.Command, find func(ctx context.Context, args []string) []string, names ...string) {
 	for _, name := range names {
 		err := cmd.RegisterFlagCompletionFunc(name,
-			func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 				return bounded(cmd.Context(), begun, func(ctx context.Context) []string {
 					earlier := begun[:strings.LastIndex(begun, ",")+1]
-					list := members(ctx, flags)
+					list := find(ctx, args)
 					for i := range list {
 						list[i] = earlier + list[i]
 					}
@@ -69,13 +91,13 @@ func MemberFlags(cmd *cobra.Command, flags *genericclioptions.ConfigFlags, names
 				})
 			})
 		if err != nil {
-			panic(err) // the flag's name is wrong in the code
+			panic(err) // a mistake in the code of the command: it has no such flag
 		}
 	}
 }
 
-// bounded returns the names that begin with begun, if list returns them in time. It does not wait for list any longer, because a
-// credential plugin in a kubeconfig does not end with the context.
+// bounded returns those results of list that begin with begun, or nothing if list needs more time than within. bounded cannot
+// simply wait for list: list may start a credential plugin of the kubeconfig, which does not stop when the context ends.
 func bounded(ctx context.Context, begun string, list func(context.Context) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -92,23 +114,31 @@ func bounded(ctx context.Context, begun string, list func(context.Context) []str
 
 // wrappers returns NAME for each Federated in the namespace and cfed/NAME for each ClusterFederated.
 func wrappers(ctx context.Context, flags *genericclioptions.ConfigFlags) []string {
+	list := wrappersOf(ctx, flags, v1alpha1.KindFederated)
+	for _, name := range wrappersOf(ctx, flags, v1alpha1.KindClusterFederated) {
+		list = append(list, "cfed/"+name)
+	}
+	return list
+}
+
+// wrappersOf returns the names of the wrappers of one kind. Those of Federateds are of the namespace of the flags.
+func wrappersOf(ctx context.Context, flags *genericclioptions.ConfigFlags, kind v1alpha1.WrapperKind) []string {
+	if kind == v1alpha1.KindClusterFederated {
+		return names(ctx, hostOf(flags), "clusterfederateds", "")
+	}
 	namespace, err := connect.Namespace(flags)
 	if err != nil {
 		return nil
 	}
-	host := hostOf(flags)
-	list := names(ctx, host, "federateds", namespace)
-	for _, name := range names(ctx, host, "clusterfederateds", "") {
-		list = append(list, "cfed/"+name)
-	}
-	return list
+	return names(ctx, hostOf(flags), "federateds", namespace)
 }
 
 func members(ctx context.Context, flags *genericclioptions.ConfigFlags) []string {
 	return names(ctx, hostOf(flags), "memberclusters", "")
 }
 
-// hostOf returns a client that prints no warnings, or nil without a usable kubeconfig.
+// hostOf returns a client for the host. The client prints no warnings: they would disturb the prompt. It returns nil without a usable
+// kubeconfig.
 func hostOf(flags *genericclioptions.ConfigFlags) metadata.Interface {
 	config, err := flags.ToRESTConfig()
 	if err != nil {
@@ -123,7 +153,7 @@ func hostOf(flags *genericclioptions.ConfigFlags) metadata.Interface {
 	return host
 }
 
-// names lists the names of one kind. It returns nil if the host does not answer.
+// names returns the names of all objects of one kind, up to most. It returns nil if the host does not answer.
 func names(ctx context.Context, host metadata.Interface, resource, namespace string) []string {
 	if host == nil {
 		return nil

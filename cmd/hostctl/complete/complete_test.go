@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 )
 
-// kubeconfig writes a kubeconfig for a server, with namespace shop.
+// kubeconfig writes a kubeconfig whose context has this server and the namespace shop, and returns its path.
 func kubeconfig(t *testing.T, server string) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -34,7 +34,7 @@ func kubeconfig(t *testing.T, server string) string {
 	return path
 }
 
-// hostWith serves the names of each collection.
+// hostWith starts a server that answers lists with these names. The keys of names are URL paths. It returns a kubeconfig for the server.
 func hostWith(t *testing.T, names map[string][]string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,16 +72,21 @@ func TestNamesAreCompletedFromTheHost(t *testing.T) {
 		of    func(*cobra.Command) cobra.CompletionFunc
 		want  []string
 	}{
-		"wrappers of both scopes":             {all, nil, "", wrapperArgument, []string{"shop", "storefront", "cfed/fast", "cfed/standard"}},
-		"wrappers that begin so":              {all, nil, "st", wrapperArgument, []string{"storefront"}},
-		"wrappers of the cluster scope":       {all, nil, "cfed/s", wrapperArgument, []string{"cfed/standard"}},
-		"a second wrapper is not an argument": {all, []string{"shop"}, "", wrapperArgument, nil},
-		"members after a wrapper":             {all, []string{"shop", "eu-2"}, "us", wrapperAndMembers, []string{"us-1"}},
-		"the wrapper before members":          {all, nil, "st", wrapperAndMembers, []string{"storefront"}},
-		"members":                             {all, nil, "eu", memberArgument, []string{"eu-1", "eu-2"}},
-		"a flag of members":                   {all, []string{"shop"}, "", clusterFlag, []string{"eu-1", "eu-2", "us-1"}},
-		"a flag of members, after a comma":    {all, []string{"shop"}, "us-1,eu", clusterFlag, []string{"us-1,eu-1", "us-1,eu-2"}},
-		"a host that forbids to list members": {map[string][]string{}, nil, "", memberArgument, nil},
+		"wrappers of both scopes":                  {all, nil, "", wrapperArgument, []string{"shop", "storefront", "cfed/fast", "cfed/standard"}},
+		"wrappers with this prefix":                {all, nil, "st", wrapperArgument, []string{"storefront"}},
+		"wrappers of the cluster scope":            {all, nil, "cfed/s", wrapperArgument, []string{"cfed/standard"}},
+		"a second wrapper is not an argument":      {all, []string{"shop"}, "", wrapperArgument, nil},
+		"members after a wrapper":                  {all, []string{"shop", "eu-2"}, "us", wrapperAndMembers, []string{"us-1"}},
+		"the wrapper before members":               {all, nil, "st", wrapperAndMembers, []string{"storefront"}},
+		"a wrapper or a kind":                      {all, nil, "cfed/f", kindAndWrapper, []string{"cfed/fast"}},
+		"the wrappers of a kind":                   {all, []string{"fed"}, "st", kindAndWrapper, []string{"storefront"}},
+		"the wrappers of the other kind":           {all, []string{"cfed"}, "", kindAndWrapper, []string{"fast", "standard"}},
+		"nothing after a wrapper":                  {all, []string{"shop"}, "", kindAndWrapper, nil},
+		"nothing after a kind and a wrapper":       {all, []string{"fed", "shop"}, "", kindAndWrapper, nil},
+		"members":                                  {all, nil, "eu", memberArgument, []string{"eu-1", "eu-2"}},
+		"a flag that takes members":                {all, []string{"shop"}, "", clusterFlag, []string{"eu-1", "eu-2", "us-1"}},
+		"a flag that takes members, after a comma": {all, []string{"shop"}, "us-1,eu", clusterFlag, []string{"us-1,eu-1", "us-1,eu-2"}},
+		"a host that forbids to list members":      {map[string][]string{}, nil, "", memberArgument, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +98,7 @@ func TestNamesAreCompletedFromTheHost(t *testing.T) {
 				t.Error(diff)
 			}
 			if directive != cobra.ShellCompDirectiveNoFileComp {
-				t.Errorf("the shell would offer files: %d", directive)
+				t.Errorf("with directive %d the shell would offer files", directive)
 			}
 		})
 	}
@@ -103,6 +108,7 @@ func wrapperArgument(*cobra.Command) cobra.CompletionFunc { return Wrapper(conne
 func wrapperAndMembers(*cobra.Command) cobra.CompletionFunc {
 	return WrapperAndMembers(connect.Flags())
 }
+func kindAndWrapper(*cobra.Command) cobra.CompletionFunc { return KindAndWrapper(connect.Flags()) }
 func memberArgument(*cobra.Command) cobra.CompletionFunc { return Member(connect.Flags()) }
 func clusterFlag(cmd *cobra.Command) cobra.CompletionFunc {
 	cmd.Flags().StringSlice("cluster", nil, "")
@@ -120,10 +126,10 @@ func TestCompletionIsSilentAndBoundedWithoutAHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{
-		"no kubeconfig":               filepath.Join(t.TempDir(), "none"),
-		"a broken kubeconfig":         broken,
-		"nothing listens there":       kubeconfig(t, "http://127.0.0.1:1"),
-		"a host that does not answer": kubeconfig(t, hanging.URL),
+		"no kubeconfig":                      filepath.Join(t.TempDir(), "none"),
+		"a broken kubeconfig":                broken,
+		"an address where no server listens": kubeconfig(t, "http://127.0.0.1:1"),
+		"a host that does not answer":        kubeconfig(t, hanging.URL),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", path)
@@ -132,7 +138,7 @@ func TestCompletionIsSilentAndBoundedWithoutAHost(t *testing.T) {
 			began := time.Now()
 			got, _ := Wrapper(connect.Flags())(cmd, nil, "")
 			if took := time.Since(began); len(got) > 0 || took > within+3*time.Second {
-				t.Errorf("%v after %s", got, took)
+				t.Errorf("completion returned %v after %s, want nothing and soon", got, took)
 			}
 		})
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Flags are --kubeconfig, --context, --namespace and --request-timeout. kubectl's --cluster is left out: in hostctl that flag
-// chooses members, not an entry of the kubeconfig.
+// Flags returns the flags --kubeconfig, --context, --namespace and --request-timeout, as kubectl defines them. It leaves out kubectl's
+// --cluster, which names an entry of the kubeconfig: in hostctl, --cluster chooses a member.
 func Flags() *genericclioptions.ConfigFlags {
 	all := genericclioptions.NewConfigFlags(true)
 	return &genericclioptions.ConfigFlags{KubeConfig: all.KubeConfig, Context: all.Context, Namespace: all.Namespace, Timeout: all.Timeout}
 }
 
-// Namespace returns the namespace of the flags, or else of the kubeconfig's context.
+// Namespace returns the namespace of the flag --namespace, or by default the namespace of the kubeconfig's context.
 func Namespace(flags *genericclioptions.ConfigFlags) (string, error) {
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -29,7 +29,7 @@ func Namespace(flags *genericclioptions.ConfigFlags) (string, error) {
 	return namespace, nil
 }
 
-// Host makes a client for the cluster that the flags select. It sends no request yet.
+// Host returns a client for the cluster that the flags select. It sends no request yet.
 func Host(flags *genericclioptions.ConfigFlags) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -38,7 +38,8 @@ func Host(flags *genericclioptions.ConfigFlags) (client.Client, error) {
 	return HostWith(flags, scheme)
 }
 
-// HostWith is Host for a command that also reads kinds that are not Fairlead's. Options may change the connection.
+// HostWith does the same as Host with the caller's scheme, for a command that reads other kinds than Fairlead's. Each option can change
+// the client's configuration.
 func HostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme, options ...func(*rest.Config)) (client.Client, error) {
 	config, err := flags.ToRESTConfig()
 	if err != nil {
@@ -54,14 +55,28 @@ func HostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme, opti
 	return host, nil
 }
 
-// WithWarnings gives show each warning that comes with an answer of the API server. Without it hostctl shows none of them.
+// WatchableHostWith does the same as HostWith, and returns a client that can also watch.
+func WatchableHostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme) (client.WithWatch, error) {
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	host, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the host: %w", err)
+	}
+	return host, nil
+}
+
+// WithWarnings returns an option for HostWith: the client calls show with each warning that the API server sends. Without this option
+// hostctl shows no warnings.
 func WithWarnings(show func(text string)) func(*rest.Config) {
 	return func(config *rest.Config) { config.WarningHandler = warningHandler(show) }
 }
 
 type warningHandler func(text string)
 
-// HandleWarningHeader implements rest.WarningHandler. 299 is the only code that an API server sends.
+// HandleWarningHeader implements rest.WarningHandler. An API server sends warnings with the code 299 only.
 func (show warningHandler) HandleWarningHeader(code int, _, text string) {
 	if code == 299 && text != "" {
 		show(text)

@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl federate`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -41,11 +41,11 @@ type Options struct {
 	Namespaced       []string
 	Host             hostFlags
 
-	// filled in by Complete
+	// Complete sets the field below.
 	author author.Options
 }
 
-// New makes the command.
+// New returns the command `hostctl federate`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	o := &Options{IOStreams: streams, Output: "yaml"}
 	cmd := &cobra.Command{
@@ -57,10 +57,10 @@ ClusterFederated for cluster-scoped ones. It writes nothing to any cluster.
 Each object gets a wrapper of its own, named <kind>-<name>. With --bundle objects share a wrapper: one per namespace, and one
 for the cluster-scoped objects. Fields that a cluster filled in (status, uid, clusterIP, volumeName …) are left out.
 
-Say with --clusters, --cluster-selector or --all-clusters where the objects go. Without any of these the wrappers get a
+Choose with --clusters, --cluster-selector or --all-clusters where the objects go. Without any of these the wrappers get a
 placeholder for the placement, and the host refuses them until you fill it in.
 
-federate reports all errors of the input together. Notes on stderr point out what you may not have intended, and files of a
+federate reports all errors of the input together. Notes on stderr name settings that you may not have intended, and files of a
 folder that it skips because they hold no Kubernetes object. Objects of KubeFed (FederatedDeployment …) become wrappers with
 the same placement and overrides.`,
 		Example: `  # one wrapper for a folder of manifests, on every cluster
@@ -88,7 +88,7 @@ the same placement and overrides.`,
 	f.StringVarP(&o.Output, "output", "o", o.Output, "yaml or json")
 	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace for namespaced objects without one")
 	f.StringVar(&o.Bundle, "bundle", "",
-		"put all objects of a namespace into one wrapper of this name, and all cluster-scoped objects into another")
+		"name of the wrappers: one Federated for all objects of each namespace, and one ClusterFederated for all cluster-scoped objects")
 	f.StringSliceVar(&o.Clusters, "clusters", nil, "place on these clusters, by name, separated by commas")
 	complete.MemberFlags(cmd, connect.Flags(), "clusters")
 	f.StringArrayVar(&o.ClusterSelectors, "cluster-selector", nil,
@@ -103,7 +103,7 @@ the same placement and overrides.`,
 	return cmd
 }
 
-// Complete turns the flags into options of package author.
+// Complete makes the options for package author from the flags.
 func (o *Options) Complete() error {
 	o.author = author.Options{Namespace: o.Namespace, Bundle: o.Bundle, Scopes: map[schema.GroupKind]author.Scope{}}
 	for scope, names := range map[author.Scope][]string{author.ClusterScoped: o.ClusterScoped, author.Namespaced: o.Namespaced} {
@@ -123,7 +123,7 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// placement returns the placement of the flags, nil without any.
+// placement returns the placement of --clusters, --cluster-selector or --all-clusters, or nil without these flags.
 func (o *Options) placement() (*v1alpha1.ClusterSelection, error) {
 	if o.AllClusters {
 		if len(o.Clusters)+len(o.ClusterSelectors) > 0 {
@@ -156,7 +156,7 @@ func (o *Options) placement() (*v1alpha1.ClusterSelection, error) {
 	return selection, nil
 }
 
-// Validate refuses flags that contradict each other or have no meaning.
+// Validate returns an error for flags that contradict each other or have no meaning.
 func (o *Options) Validate() error {
 	switch {
 	case len(o.Files) == 0:
@@ -177,7 +177,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Run reads, wraps and prints. It prints all wrappers or none.
+// Run reads the manifests, makes the wrappers and prints them. If one of them is wrong, it prints none.
 func (o *Options) Run() error {
 	sources, err := files.Read(o.Files, o.Recursive, o.In, author.MaxInput)
 	if err != nil {
@@ -211,8 +211,8 @@ func (o *Options) Run() error {
 	return err
 }
 
-// check makes the checks that admission makes, so that the host accepts the wrappers. A missing placement passes here: admission
-// refuses it, and the author has to fill it in.
+// check makes the checks that the host's webhooks make too (overrides.Validate). It skips a wrapper without a placement: the author
+// adds the placement later, and until then the webhooks refuse the wrapper.
 func (o *Options) check(wrappers []*author.Wrapper) error {
 	for _, w := range wrappers {
 		if w.Clusters == nil {

@@ -4,6 +4,7 @@ package federate
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,7 @@ import (
 
 const samples = "../../../config/samples"
 
-// run runs the command as a user does.
+// run runs the command with this standard input and these arguments.
 func run(t *testing.T, stdin string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	streams, in, out, errOut := genericiooptions.NewTestIOStreams()
@@ -49,20 +50,20 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-func TestTheSampleEqualsTheOutputOfFederatePlusItsOverrides(t *testing.T) {
+func TestTheSampleEqualsTheOutputOfFederatePlusItsPatch(t *testing.T) {
 	out, notes, err := run(t, "", "-f", filepath.Join(samples, "plain/shop"), "--bundle", "shop", "--all-clusters")
 	if err != nil || notes != "" {
-		t.Fatalf("%v, notes: %s", err, notes)
+		t.Fatalf("federate returned %v, notes: %s", err, notes)
 	}
 	sample := readFile(t, filepath.Join(samples, "shop.yaml"))
 	if !strings.Contains(sample, out) {
-		t.Errorf("shop.yaml does not hold what federate writes:\n%s", cmp.Diff(sample, out))
+		t.Errorf("the beginning of shop.yaml differs from the output of federate:\n%s", cmp.Diff(sample, out))
 	}
 	got := decode(t, out)
-	patch := decode(t, readFile(t, filepath.Join(samples, "plain/shop-overrides.yaml")))
-	got["spec"].(map[string]any)["overrides"] = patch["spec"].(map[string]any)["overrides"]
+	patch := decode(t, readFile(t, filepath.Join(samples, "plain/shop-patch.yaml")))
+	maps.Copy(got["spec"].(map[string]any), patch["spec"].(map[string]any))
 	if diff := cmp.Diff(decode(t, sample), got); diff != "" {
-		t.Errorf("shop.yaml is not the two together (-shop.yaml +together):\n%s", diff)
+		t.Errorf("shop.yaml differs from the wrapper merged with the overrides (-shop.yaml +merged):\n%s", diff)
 	}
 }
 
@@ -73,9 +74,9 @@ func TestPlacementComesFromFlags(t *testing.T) {
 		want string
 		note string
 	}{
-		"none": {nil, "    clusters: {}\n", "placeholder, which the host refuses"},
-		"all":  {[]string{"--all-clusters"}, "      selectors:\n      - {}\n", ""},
-		"names": {[]string{"--clusters", "b,a", "--clusters", "b"},
+		"no flag":      {nil, "    clusters: {}\n", "placeholder, which the host refuses"},
+		"all clusters": {[]string{"--all-clusters"}, "      selectors:\n      - {}\n", ""},
+		"names of clusters": {[]string{"--clusters", "b,a", "--clusters", "b"},
 			"    clusters:\n      names:\n      - b\n      - a\n", ""},
 		"labels, one of which is enough": {[]string{"--cluster-selector", "env=prod", "--cluster-selector", "!edge"},
 			"      selectors:\n      - matchLabels:\n          env: prod\n" +
@@ -84,7 +85,7 @@ func TestPlacementComesFromFlags(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, notes, err := run(t, object, append(tc.args, "-f", "-", "-n", "shop")...)
 			if err != nil || !strings.HasSuffix(out, tc.want) {
-				t.Errorf("%v: want it to end in:\n%s\ngot:\n%s", err, tc.want, out)
+				t.Errorf("error %v; want output that ends in:\n%s\ngot:\n%s", err, tc.want, out)
 			}
 			if tc.note == "" && notes != "" || !strings.Contains(notes, tc.note) {
 				t.Errorf("want a note with %q, got: %s", tc.note, notes)
@@ -123,13 +124,13 @@ func TestFilesOfAFolder(t *testing.T) {
 		args []string
 		want int
 	}{
-		"alone":            {nil, 1},
-		"with its folders": {[]string{"-R"}, 2},
+		"only the folder's own files":   {nil, 1},
+		"the folder and its subfolders": {[]string{"-R"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := run(t, "", append(tc.args, "-f", dir, "--all-clusters")...)
 			if got := strings.Count(out, "kind: Federated\n"); err != nil || got != tc.want {
-				t.Errorf("%v: want %d wrappers, got:\n%s", err, tc.want, out)
+				t.Errorf("error %v; want %d wrappers, got:\n%s", err, tc.want, out)
 			}
 		})
 	}
@@ -144,15 +145,15 @@ func TestFilesOfAFolder(t *testing.T) {
 
 func TestWrongFlagsAreUsageErrors(t *testing.T) {
 	for name, args := range map[string][]string{
-		"no file":                      {},
-		"an unknown output":            {"-f", "-", "-o", "table"},
-		"all and some":                 {"-f", "-", "--all-clusters", "--clusters", "a"},
-		"a bad name":                   {"-f", "-", "--clusters", "A_B"},
-		"a bad selector":               {"-f", "-", "--cluster-selector", "a=b=c"},
-		"an empty selector":            {"-f", "-", "--cluster-selector", " "},
-		"a bad bundle":                 {"-f", "-", "--bundle", "A"},
-		"a bad namespace":              {"-f", "-", "-n", "a.b"},
-		"a kind of two scopes at once": {"-f", "-", "--namespaced", "A.b.c", "--cluster-scoped", "A.b.c"},
+		"no file":                            {},
+		"an unknown output":                  {"-f", "-", "-o", "table"},
+		"all clusters and names of clusters": {"-f", "-", "--all-clusters", "--clusters", "a"},
+		"a bad name":                         {"-f", "-", "--clusters", "A_B"},
+		"a bad selector":                     {"-f", "-", "--cluster-selector", "a=b=c"},
+		"an empty selector":                  {"-f", "-", "--cluster-selector", " "},
+		"a bad bundle":                       {"-f", "-", "--bundle", "A"},
+		"a bad namespace":                    {"-f", "-", "-n", "a.b"},
+		"a kind of two scopes at once":       {"-f", "-", "--namespaced", "A.b.c", "--cluster-scoped", "A.b.c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, _, err := run(t, "", args...); exit.CodeOf(err) != exit.Usage || out != "" {
@@ -168,7 +169,7 @@ func TestInputIsBounded(t *testing.T) {
 	}
 }
 
-// folder writes files by name, and returns where.
+// folder writes these files (name to content) into a temporary folder, and returns the folder's path.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -193,7 +194,7 @@ func TestFederateReportsAllFaultsOfAFolderInOneRun(t *testing.T) {
 	})
 	out, _, err := run(t, "", "-f", dir, "--all-clusters")
 	if err == nil || out != "" {
-		t.Fatalf("no error, and %s", out)
+		t.Fatalf("federate returned no error, and the output %s", out)
 	}
 	for _, want := range []string{
 		"a.yaml, document 1 (line 1), ConfigMap a: apiVersion: must be VERSION or GROUP/VERSION",
@@ -210,7 +211,7 @@ func TestFederateReportsAllFaultsOfAFolderInOneRun(t *testing.T) {
 	}
 	many := strings.Repeat("kind: ConfigMap\nmetadata: {name: a}\n---\n", 60)
 	if _, _, err := run(t, many, "-f", "-"); err == nil || !strings.HasSuffix(err.Error(), "\nand 10 more faults") {
-		t.Errorf("60 faults: %v", err)
+		t.Errorf("an input with 60 faults: %v", err)
 	}
 }
 
@@ -244,7 +245,7 @@ func TestFilesOfAFolderWithoutAnObjectAreSkippedWithANote(t *testing.T) {
 		}
 	}
 	if n := strings.Count(notes, "skipped"); n != 5 {
-		t.Errorf("%d files are skipped:\n%s", n, notes)
+		t.Errorf("%d files are reported as skipped:\n%s", n, notes)
 	}
 }
 
@@ -261,11 +262,11 @@ func TestFederateWritesNoMoreThanRenderReads(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if len(out) > author.MaxOutput {
-			t.Errorf("%s: %d bytes", name, len(out))
+			t.Errorf("the error for input %s has %d bytes", name, len(out))
 		}
 	}
-	// As YAML the second input is indented, and larger than the limit of render.
+	// Indented YAML of a deeply nested input is much larger than the input: larger than hostctl render would read.
 	if _, _, err := run(t, nested, "-f", "-", "--all-clusters"); err == nil || !strings.Contains(err.Error(), "hostctl render reads at most 12. Split the input") {
-		t.Errorf("YAML of great depth: %v", err)
+		t.Errorf("a deeply nested input, whose YAML is too large: %v", err)
 	}
 }

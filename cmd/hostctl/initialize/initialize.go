@@ -20,13 +20,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/imagename"
 	"github.com/fairlead-dev/fairlead/internal/install"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl init`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 	install.Options
@@ -38,7 +39,7 @@ type Options struct {
 	flags *genericclioptions.ConfigFlags
 }
 
-// New makes the command.
+// New returns the command `hostctl init`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -56,11 +57,11 @@ You can run init again at any time. It repairs what is missing or changed, and u
 refuses to replace a newer version, unless you give --allow-downgrade. Members are upgraded afterwards, by ` + "`hostctl join`" + `.
 
 Values: --values takes the same file as the Helm chart, with the same names. Without --values a later init takes the values
-of the last one, from ConfigMap ` + v1alpha1.SystemNamespace + `/hostctl-init. --image sets the image alone. One default differs from the
-chart's: init makes the namespace ` + v1alpha1.SystemNamespace + `, unless createNamespace is false.
+of the last init, from ConfigMap ` + v1alpha1.SystemNamespace + `/hostctl-init. --image sets only the image. One default differs from the
+chart's: init creates the namespace ` + v1alpha1.SystemNamespace + `, unless createNamespace is false.
 
 init applies objects server-side, as field manager ` + install.FieldManager + `. It refuses a cluster where Helm or another tool has installed
-Fairlead elsewhere, and says how to bring that over. It needs cluster-admin rights and Kubernetes 1.30 or later.`,
+Fairlead, and tells how to replace that installation. It needs cluster-admin rights and Kubernetes 1.30 or later.`,
 		Example: `  hostctl init --image registry.your.org/fairlead/manager:v0.1.0
   hostctl init --context production --values values.yaml --dry-run
   hostctl init --values values.yaml --dry-run -o yaml > host.yaml`,
@@ -77,8 +78,8 @@ Fairlead elsewhere, and says how to bring that over. It needs cluster-admin righ
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Image, "image", "", "image of the manager, as in registry.your.org/fairlead/manager:v0.1.0 (default the image in the values file)")
-	f.StringVar(&o.ValuesFile, "values", "", "file of values, as for the Helm chart; - reads standard input (default the values of the last init)")
-	f.BoolVar(&o.AllowDowngrade, "allow-downgrade", false, "replace a newer version by the one of this hostctl")
+	f.StringVar(&o.ValuesFile, "values", "", "values file, as for the Helm chart; - reads standard input (default the values of the last init)")
+	f.BoolVar(&o.AllowDowngrade, "allow-downgrade", false, "let this hostctl replace a newer version of the host part")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")
 	f.StringVarP(&o.Output, "output", "o", "", "with --dry-run: print the objects as yaml or json, and contact no cluster")
 	f.BoolVar(&o.WaitForReady, "wait", true, "wait until the manager runs and the webhooks answer")
@@ -90,7 +91,7 @@ Fairlead elsewhere, and says how to bring that over. It needs cluster-admin righ
 	return o, cmd
 }
 
-// Complete checks the flags and reads the values.
+// Complete checks the flags and reads the file of --values.
 func (o *Options) Complete() error {
 	if ns := *o.flags.Namespace; ns != "" && ns != v1alpha1.SystemNamespace {
 		return exit.Usagef("--namespace %s: the host part is always in %s. Leave the flag out", ns, v1alpha1.SystemNamespace)
@@ -101,17 +102,17 @@ func (o *Options) Complete() error {
 		return exit.Usagef("--output %q: give yaml or json", o.Output)
 	}
 	if o.Output != "" && !o.DryRun {
-		return exit.Usagef("--output goes with --dry-run: an installation prints no objects")
+		return exit.Usagef("--output works only with --dry-run: an installation prints no objects")
 	}
 	if o.Timeout <= 0 {
-		return exit.Usagef("--timeout %s: give a duration, as in 5m; to wait for nothing, give --wait=false", o.Timeout)
+		return exit.Usagef("--timeout %s: give a duration, as in 5m; to let init return without waiting, give --wait=false", o.Timeout)
 	}
 	if o.WaitForReady {
 		o.Wait = o.Timeout
 	}
 	if o.Image != "" {
-		if _, err := manifests.Default().Image.Named(o.Image); err != nil {
-			return exit.Usagef("--image %w", err)
+		if _, err := imagename.Parse(o.Image); err != nil {
+			return exit.Usagef("--image: %w", err)
 		}
 	}
 	return o.readValues()
@@ -145,7 +146,7 @@ func (o *Options) readValues() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// Run installs the host part and prints a summary.
+// Run installs Fairlead on the host, or with --output prints the objects. Then it prints a summary.
 func (o *Options) Run(ctx context.Context) error {
 	cfg, err := o.flags.ToRESTConfig()
 	if err != nil {
@@ -158,41 +159,41 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprint(o.ErrOut, summary(result, o.Options)) // if stderr is closed, there is nowhere else to write
+	_, _ = fmt.Fprint(o.ErrOut, summary(result, o.Options)) // an error here cannot be shown: stderr is closed
 	return nil
 }
 
-// summary describes the host as it is now, and the next step.
+// summary returns the text that tells what init did, and what the user does next.
 func summary(r *install.Result, o install.Options) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	switch {
 	case o.DryRun:
-		fmt.Fprintf(&b, "Nothing was written. %d objects would be created, changed or deleted.\n", r.Changes)
+		fmt.Fprintf(&b, "This was a dry run: nothing was written. %d objects would be created, changed or deleted.\n", r.Changes)
 		return b.String()
 	case r.Changes == 0:
 		fmt.Fprintf(&b, "Fairlead %s was installed already, and init had nothing to write.\n", r.Version)
 	case r.Before == "" || r.Before == r.Version:
 		fmt.Fprintf(&b, "Fairlead %s is installed, in namespace %s: %d replicas of %s.\n", r.Version, v1alpha1.SystemNamespace, r.Replicas, r.Image)
 	default:
-		fmt.Fprintf(&b, "Fairlead is now %s, and was %s: %d replicas of %s.\n", r.Version, r.Before, r.Replicas, r.Image)
+		fmt.Fprintf(&b, "Fairlead is now version %s, and was version %s: %d replicas of %s.\n", r.Version, r.Before, r.Replicas, r.Image)
 	}
 	if o.Wait == 0 {
-		b.WriteString("init did not wait for the manager: see `hostctl status`.\n")
+		b.WriteString("init did not wait for the manager. `hostctl status` shows whether it runs.\n")
 	}
 	b.WriteString("Next: hostctl join NAME --cluster-kubeconfig FILE\n")
 	b.WriteString(warning)
 	return b.String()
 }
 
-// warning is the warning of the README. Remove it once the webhooks check the author's own rights.
+// warning has the same content as the warning in the README. Both go when the webhooks check the rights of the author.
 const warning = `
 Anyone who can write wrappers can act on every member with the host's permissions. Fairlead does not check yet that an author
 may create what a wrapper holds. Until it does, give write access to federateds and clusterfederateds only to people who may
 have the host's grants on the members.
 `
 
-// print writes the objects, without a cluster.
+// print writes the objects that init would install to standard output. It contacts no cluster.
 func (o *Options) print() error {
 	text := o.Values
 	var err error
@@ -206,13 +207,13 @@ func (o *Options) print() error {
 		return err
 	}
 	if v.Image.Repository == manifests.PlaceholderRepository {
-		_, _ = fmt.Fprintf(o.ErrOut, "• no registry has the image %s: give --image\n", v.Image.Reference(manifests.Tag(o.Version)))
+		_, _ = fmt.Fprintf(o.ErrOut, "• no registry has the image %s: give --image\n", v.Image.Reference(imagename.TagOf(o.Version)))
 	}
-	objects, err := manifests.Objects(v, manifests.Tag(o.Version))
+	objects, err := manifests.Objects(v, imagename.TagOf(o.Version))
 	if err != nil {
 		return err
 	}
-	objects = append(objects, install.Record(o.Version, text)) // a later init takes the values from there
+	objects = append(objects, install.Record(o.Version, text)) // a later init reads the values from this ConfigMap
 	if o.Output == "json" {
 		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
 		for _, obj := range objects {

@@ -34,9 +34,9 @@ func TestComplete(t *testing.T) {
 		"a file of values":         {args: []string{"--values", file, "--wait=false"}, values: "replicas: 3\n"},
 		"values from a pipe":       {args: []string{"--values", "-", "--timeout", "1m"}, in: "replicas: 1", values: "replicas: 1", wait: time.Minute},
 		"another namespace":        {args: []string{"-n", "federation"}, wantErr: "the host part is always in fairlead-system", wantCode: exit.Usage},
-		"objects of a real run":    {args: []string{"-o", "yaml"}, wantErr: "--output goes with --dry-run", wantCode: exit.Usage},
+		"objects of a real run":    {args: []string{"-o", "yaml"}, wantErr: "--output works only with --dry-run", wantCode: exit.Usage},
 		"an output that is none":   {args: []string{"-o", "xml", "--dry-run"}, wantErr: "give yaml or json", wantCode: exit.Usage},
-		"an image that is none":    {args: []string{"--image", "r:v1+2"}, wantErr: `--image "r:v1+2": image.tag`, wantCode: exit.Usage},
+		"an image that is none":    {args: []string{"--image", "r:v1+2"}, wantErr: `--image: "r:v1+2" is not an image reference: "v1+2" is not a valid image tag`, wantCode: exit.Usage},
 		"no time":                  {args: []string{"--timeout", "0s"}, wantErr: "--wait=false", wantCode: exit.Usage},
 		"a file that is not there": {args: []string{"--values", file + "x"}, wantErr: "reading values: open", wantCode: exit.Failed},
 		"wrong values from a pipe": {args: []string{"--values", "-"}, in: "replica: 1\nlogLevel: x", wantErr: "\nstandard input: logLevel", wantCode: exit.Failed},
@@ -96,9 +96,9 @@ func TestSummary(t *testing.T) {
 	}{
 		"the first":              {func(*install.Result, *install.Options) {}, "Fairlead v0.2.0 is installed, in namespace fairlead-system: 2 replicas of r.example/m:v0.2.0."},
 		"the warning of authors": {func(*install.Result, *install.Options) {}, "Anyone who can write wrappers can act on every member with the host's permissions."},
-		"an upgrade":             {func(r *install.Result, _ *install.Options) { r.Before = "v0.1.0" }, "Fairlead is now v0.2.0, and was v0.1.0"},
+		"an upgrade":             {func(r *install.Result, _ *install.Options) { r.Before = "v0.1.0" }, "Fairlead is now version v0.2.0, and was version v0.1.0"},
 		"nothing to do":          {func(r *install.Result, _ *install.Options) { r.Changes = 0 }, "init had nothing to write"},
-		"a dry run":              {func(_ *install.Result, o *install.Options) { o.DryRun = true }, "Nothing was written. 20 objects would be"},
+		"a dry run":              {func(_ *install.Result, o *install.Options) { o.DryRun = true }, "nothing was written. 20 objects would be"},
 		"no wait":                {func(*install.Result, *install.Options) {}, "init did not wait"},
 	} {
 		r, o := result, install.Options{}

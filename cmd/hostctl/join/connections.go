@@ -13,26 +13,28 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Connections are the flags for the connection to the host, as in kubectl, and to the cluster that joins or leaves.
+// Connections has the flags for two connections: one to the host, and one to the cluster that joins or leaves.
 type Connections struct {
 	host                              *genericclioptions.ConfigFlags
 	clusterKubeconfig, clusterContext string
 }
 
-// AddFlags adds the flags. Only two of kubectl's are among them: --cluster and --server have another meaning in hostctl.
+// AddFlags adds the flags to f. Of kubectl's flags for the host it adds only --kubeconfig and --context: --cluster and --server have another
+// meaning in hostctl.
 func (c *Connections) AddFlags(f *pflag.FlagSet) {
 	c.host = &genericclioptions.ConfigFlags{KubeConfig: ptr.To(""), Context: ptr.To("")}
 	c.host.AddFlags(f)
 	f.Lookup("kubeconfig").Usage = "kubeconfig of the host"
 	f.Lookup("context").Usage = "context of the host in its kubeconfig"
-	f.StringVar(&c.clusterKubeconfig, "cluster-kubeconfig", "", "kubeconfig of the cluster, with cluster-admin rights there (default the host's kubeconfig, if --cluster-context is given)")
-	f.StringVar(&c.clusterContext, "cluster-context", "", "context of the cluster in its kubeconfig")
+	f.StringVar(&c.clusterKubeconfig, "cluster-kubeconfig", "", "kubeconfig of the member's cluster, with cluster-admin rights there "+
+		"(default the host's kubeconfig, if --cluster-context is given)")
+	f.StringVar(&c.clusterContext, "cluster-context", "", "context of the member's cluster in its kubeconfig")
 }
 
-// HostFlags returns the flags for the connection to the host. AddFlags makes them.
+// HostFlags returns the values of the flags for the host. Call AddFlags before.
 func (c *Connections) HostFlags() *genericclioptions.ConfigFlags { return c.host }
 
-// Host returns the connection to the host, and the cluster name of its context.
+// Host returns the client configuration for the host, and the name of the host's cluster entry in the kubeconfig.
 func (c *Connections) Host() (*rest.Config, string, error) {
 	raw, err := c.host.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -49,10 +51,10 @@ func (c *Connections) Host() (*rest.Config, string, error) {
 	return cfg, name, nil
 }
 
-// HasMember reports whether a flag for the cluster is given.
+// HasMember reports whether the user gave --cluster-kubeconfig or --cluster-context.
 func (c *Connections) HasMember() bool { return c.clusterKubeconfig != "" || c.clusterContext != "" }
 
-// Member returns the connection to the cluster.
+// Member returns the client configuration for the cluster that joins or leaves.
 func (c *Connections) Member() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = cmp.Or(c.clusterKubeconfig, *c.host.KubeConfig)

@@ -67,9 +67,9 @@ func TestComplete(t *testing.T) {
 				Name: "eu-1", TakeOver: true, DryRun: true, DefaultHostName: "prod"}}},
 		"a takeover in a pipe, without --yes": {args: []string{"--cluster-context", "eu", "--take-over"}, name: "eu-1",
 			wantErr: "taking eu-1 over needs an answer, and standard input is no terminal: give --yes", wantCode: exit.Usage},
-		"--yes without --take-over": {args: []string{"--cluster-context", "eu", "--yes"}, name: "eu-1", wantErr: "--yes goes with --take-over", wantCode: exit.Usage},
-		"no cluster":                {name: "eu-1", wantErr: "which cluster is to join?", wantCode: exit.Usage},
-		"a name that is none":       {args: []string{"--cluster-context", "eu"}, name: "EU", wantErr: `"EU" is no name for a member`, wantCode: exit.Usage},
+		"--yes without --take-over": {args: []string{"--cluster-context", "eu", "--yes"}, name: "eu-1", wantErr: "--yes works only with --take-over", wantCode: exit.Usage},
+		"no cluster":                {name: "eu-1", wantErr: "say which cluster joins", wantCode: exit.Usage},
+		"a name that is none":       {args: []string{"--cluster-context", "eu"}, name: "EU", wantErr: `"EU" is not a valid name for a member`, wantCode: exit.Usage},
 		"a grant that is none":      {args: []string{"--cluster-context", "eu", "--allow", "x"}, name: "eu-1", wantErr: "unknown profile", wantCode: exit.Usage},
 		"a context that is not":     {args: []string{"--cluster-context", "us"}, name: "us-1", wantErr: "reading the cluster's kubeconfig", wantCode: exit.Failed},
 		"a file that is not":        {args: []string{"--cluster-kubeconfig", file + "x"}, name: "us-1", wantErr: "reading the cluster's kubeconfig", wantCode: exit.Failed},
@@ -106,7 +106,7 @@ func TestSummary(t *testing.T) {
 		want   string
 	}{
 		"what to do next":         {change: func(*join.Result, *join.Options) {}, want: "Next: see it with `kubectl get member eu-1`"},
-		"the end of the token":    {change: func(*join.Result, *join.Options) {}, want: "Its token is valid until 2027-01-02."},
+		"the end of the token":    {change: func(*join.Result, *join.Options) {}, want: "The host's token is valid until 2027-01-02."},
 		"nothing to write":        {change: func(r *join.Result, _ *join.Options) { r.Changes = 0 }, want: "Nothing had to be written."},
 		"a dry run":               {change: func(_ *join.Result, o *join.Options) { o.DryRun = true }, want: "eu-1 (Kubernetes v1.36.3) would be a member of prod"},
 		"an external collector":   {change: func(r *join.Result, _ *join.Options) { r.Collector = v1alpha1.CollectorExternal }, want: "fairlead-system/fairlead-collector"},

@@ -11,25 +11,26 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// confirm shows what a takeover does, and asks the user.
+// confirm shows what the takeover of a member will do, and asks the user. --yes and --dry-run skip the question.
 func (o *Options) confirm(t join.Takeover) error {
-	_, _ = fmt.Fprint(o.ErrOut, plan(t)) // stderr, as all progress
+	_, _ = fmt.Fprint(o.ErrOut, plan(t)) // to stderr, because stdout is for data
 	if o.Yes || o.DryRun {
 		return nil
 	}
 	return ask.Confirm(o.IOStreams, "taking "+o.Name+" over", "Take "+o.Name+" over?")
 }
 
-// plan describes the host that owns the member now, what the takeover does, and what becomes of that host's objects.
+// plan returns the text that tells the user to which host the member belongs, what the takeover does, and what becomes of the objects
+// that the other host delivered.
 func plan(t join.Takeover) string {
-	collector := "No collector has reported there."
+	collector := "No collector has reported on the member."
 	if !t.Heartbeat.IsZero() {
 		collector = "Its collector last reported at " + moment(t.Heartbeat) + "."
 	}
 	var left string
 	switch t.Deliveries {
 	case 0:
-		left = "That host has no Deliveries there.\n"
+		left = "That host has no Deliveries on the member.\n"
 	case 1:
 		left = "Its one Delivery there becomes an orphan: "
 	default:

@@ -28,20 +28,20 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl kept`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
 	Clusters []string
-	// Host connects to the host. namespace is that of the flags, or else of the kubeconfig's context.
+	// Host returns a client for the host, and the namespace of the flag --namespace or of the kubeconfig's context.
 	Host func() (host client.Client, namespace string, err error)
 
-	// filled in by Complete
+	// Complete sets the fields below.
 	kind v1alpha1.WrapperKind
 	name string
 }
 
-// New makes the command.
+// New returns the command `hostctl kept`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -55,7 +55,7 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 		if err != nil {
 			return nil, "", err
 		}
-		host, err := connect.HostWith(flags, member.Scheme) // kept reads Secrets too
+		host, err := connect.HostWith(flags, member.Scheme) // the scheme of package member has Secrets: kept reads the members' credentials
 		return host, namespace, err
 	}
 	cmd := &cobra.Command{
@@ -83,14 +83,14 @@ hostctl itself asks the members' API servers, at the endpoints of the MemberClus
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "only on this cluster; may be repeated (default every cluster)")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "search only this cluster; may be repeated (default every cluster)")
 	flags.AddFlags(f)
 	cmd.ValidArgsFunction = complete.Wrapper(flags)
 	complete.MemberFlags(cmd, flags, "cluster")
 	return o, cmd
 }
 
-// Run searches the members, one after the other, and prints the objects that they keep.
+// Run searches the members one after the other, and prints the kept objects that it finds.
 func (o *Options) Run(ctx context.Context) error {
 	host, namespace, err := o.Host()
 	if err != nil {
@@ -111,10 +111,10 @@ func (o *Options) Run(ctx context.Context) error {
 		there, unlisted, err := o.searchMember(ctx, host, &members[i], objects)
 		if err != nil {
 			silent++
-			_, _ = fmt.Fprintf(o.ErrOut, "✗ %s: hostctl could not read everything there: %s\n", members[i].Name, health.Clean(err.Error(), 1024))
+			_, _ = fmt.Fprintf(o.ErrOut, "✗ member %s: hostctl could not list the objects of every kind: %s\n", members[i].Name, health.Clean(err.Error(), 1024))
 		}
 		if unlisted > 0 {
-			_, _ = fmt.Fprintf(o.ErrOut, "• %s: hostctl skipped %d kinds that the host may not list there, "+
+			_, _ = fmt.Fprintf(o.ErrOut, "• member %s: hostctl skipped %d kinds that the host's account may not list there, "+
 				"and may have missed kept objects of these kinds; `hostctl join --allow` grants the host more\n", members[i].Name, unlisted)
 		}
 		found = append(found, there...)
@@ -134,7 +134,7 @@ func (o *Options) Run(ctx context.Context) error {
 	return nil
 }
 
-// members returns the members of --cluster, or all of them without that flag, sorted by name.
+// members returns the members that --cluster names, by default all members, sorted by name.
 func (o *Options) members(ctx context.Context, host client.Client) ([]v1alpha1.MemberCluster, error) {
 	list := &v1alpha1.MemberClusterList{}
 	if err := host.List(ctx, list); err != nil {
@@ -152,17 +152,17 @@ func (o *Options) members(ctx context.Context, host client.Client) ([]v1alpha1.M
 	return list.Items, nil
 }
 
-// searchMember connects to one member with the host's credentials, and searches it.
+// searchMember connects to a member with the credentials that the host has for it, and searches the member.
 func (o *Options) searchMember(ctx context.Context, host client.Client, mc *v1alpha1.MemberCluster, what search) ([]object, int, error) {
 	secret := &corev1.Secret{}
 	err := host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}, secret)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, 0, errors.New("you may not read its credentials: ask for the right to read Secrets in " + v1alpha1.SystemNamespace + " on the host")
+		return nil, 0, errors.New("you may not read the member's credentials: ask for the right to read Secrets in " + v1alpha1.SystemNamespace + " on the host")
 	case apierrors.IsNotFound(err):
 		secret = nil
 	case err != nil:
-		return nil, 0, fmt.Errorf("reading its credentials: %w", err)
+		return nil, 0, fmt.Errorf("reading the member's credentials: %w", err)
 	}
 	config, err := member.ConfigFor(mc, secret, "hostctl")
 	if err != nil {
@@ -176,19 +176,21 @@ func (o *Options) searchMember(ctx context.Context, host client.Client, mc *v1al
 	return found, unlisted, unreached(mc, err)
 }
 
-// unreached explains an error without an answer of a member's API server. The manager may reach the member where hostctl does
-// not, for example by a name that only the host's network resolves.
+// unreached explains an error if the request got no response from the member's API server. The user could otherwise think that the
+// manager does not reach the member either. But the manager may: for example, the name in the address may resolve only in the
+// host's network.
 func unreached(mc *v1alpha1.MemberCluster, err error) error {
 	status := apierrors.APIStatus(nil)
 	if network := (*url.Error)(nil); err == nil || errors.As(err, &status) || !errors.As(err, &network) {
 		return err
 	}
-	return fmt.Errorf("hostctl itself, and not the manager, has to reach its API server at %s. Run hostctl where that is possible: %w", mc.Spec.Endpoint, err)
+	return fmt.Errorf("hostctl itself has to reach the member's API server at %s; the manager's connection does not help. "+
+		"Run hostctl on a machine that reaches this address: %w", mc.Spec.Endpoint, err)
 }
 
 func printTable(out io.Writer, found []object) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(w, "MEMBER\tOBJECT\tWHY") // Flush says what went wrong
+	_, _ = fmt.Fprintln(w, "MEMBER\tOBJECT\tWHY") // Flush returns the error
 	for _, one := range found {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.member, one.name, one.why)
 	}

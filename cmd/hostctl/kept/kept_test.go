@@ -17,7 +17,7 @@ import (
 
 func TestAMemberThatHostctlDoesNotReachIsToldApartFromOneThatRefuses(t *testing.T) {
 	mc := &v1alpha1.MemberCluster{Spec: v1alpha1.MemberClusterSpec{Endpoint: "https://member-1:6443"}}
-	const told = "hostctl itself, and not the manager, has to reach its API server at https://member-1:6443"
+	const told = "hostctl itself has to reach the member's API server at https://member-1:6443"
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "deliveries"}, "", errors.New("no"))
 	for name, test := range map[string]struct {
 		err  error

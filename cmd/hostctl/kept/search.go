@@ -20,24 +20,24 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// object is an object that a member keeps. Its texts have no control characters, whatever the member sends.
+// object is a kept object on a member. A member is not trusted, so control characters are removed from all its texts.
 type object struct {
 	member, why string
-	// name names the object in the form of kubectl: <resource>.<group>/<name>.
+	// name is the object as kubectl names it: RESOURCE.GROUP/NAME.
 	name string
 }
 
-// search finds the kept objects of one wrapper.
+// search has what identifies the kept objects of one wrapper.
 type search struct {
-	// wrapper is the WrapperPath in the objects' annotation; delivery is the name of the wrapper's Delivery.
+	// wrapper is the path in the objects' annotation AnnotationWrapper. delivery is the name of the wrapper's Delivery.
 	wrapper, delivery string
 	// namespace is the objects' namespace; "" for cluster-scoped objects.
 	namespace string
 }
 
-// on returns the objects that a member keeps, sorted. With an error, found holds only the objects that could be read. unlisted is
-// the number of kinds that the host may not list there. Usually the host cannot have written these kinds. It can if an earlier join
-// granted it more.
+// on returns the kept objects on a member, sorted by name. If it cannot read everything, it returns both what it could read and an error.
+// unlisted is the number of kinds that the host's account may not list on the member. The host has no kept objects of these
+// kinds, unless an earlier join granted the host more.
 func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unlisted int, err error) {
 	listed, err := s.listed(ctx, conn)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unli
 	}
 	kinds, unread := discovery.Listable(ctx, conn.REST(), s.namespace != "")
 	if unread != nil {
-		unread = fmt.Errorf("reading which kinds it serves: %w", unread)
+		unread = fmt.Errorf("reading which kinds the member serves: %w", unread)
 	}
 	for _, kind := range kinds {
 		err := member.EachSelected(ctx, conn, member.Path(kind.GroupVersionResource, s.namespace, ""), v1alpha1.LabelUID, func(obj *metav1.PartialObjectMetadata) error {
@@ -58,7 +58,7 @@ func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unli
 		switch {
 		case apierrors.IsForbidden(err):
 			unlisted++
-		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // the kind is gone since, or cannot be listed
+		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // the kind has gone since hostctl read which kinds there are, or its objects cannot be listed
 		case err != nil && unread == nil:
 			unread = fmt.Errorf("listing %s: %w", kind.GroupResource(), err)
 		}
@@ -70,13 +70,13 @@ func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unli
 	return found, unlisted, unread
 }
 
-// resourceName identifies an object among those of one wrapper.
+// resourceName identifies an object among the objects of one wrapper on one member. They all have the same namespace.
 type resourceName struct {
 	schema.GroupResource
 	name string
 }
 
-// listed returns the objects that the wrapper's Delivery lists. The wrapper still owns these, so they are not kept objects.
+// listed returns the objects in the wrapper's Delivery on a member. The manager still manages them, so they are not kept objects.
 func (s search) listed(ctx context.Context, conn *member.Conn) (map[resourceName]bool, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(v1alpha1.GroupVersion.WithResource("deliveries"),
 		v1alpha1.SystemNamespace, s.delivery)...), false)
@@ -84,11 +84,11 @@ func (s search) listed(ctx context.Context, conn *member.Conn) (map[resourceName
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading its Delivery %s: %w", s.delivery, err)
+		return nil, fmt.Errorf("reading the wrapper's Delivery %s: %w", s.delivery, err)
 	}
 	delivery := &v1alpha1.Delivery{}
 	if err := answer.Into(delivery); err != nil {
-		return nil, fmt.Errorf("reading its Delivery %s: %w", s.delivery, err)
+		return nil, fmt.Errorf("reading the wrapper's Delivery %s: %w", s.delivery, err)
 	}
 	listed := make(map[resourceName]bool, len(delivery.Spec.Inventory))
 	for i := range delivery.Spec.Inventory {
@@ -98,14 +98,14 @@ func (s search) listed(ctx context.Context, conn *member.Conn) (map[resourceName
 	return listed, nil
 }
 
-// isMarked reports whether the wrapper brought this very object. Controllers copy labels and annotations to objects that they make
-// from it, so the mark must also name this object.
+// isMarked reports whether the manager pushed this very object for the wrapper. The annotation with the wrapper's path is no proof:
+// controllers copy annotations to the objects that they create. So the annotation with the object's own path must fit, too.
 func (s search) isMarked(obj *metav1.PartialObjectMetadata, of discovery.Collection) bool {
 	return obj.Annotations[v1alpha1.AnnotationWrapper] == s.wrapper &&
 		marks.IsPushed(obj, marks.ObjectPath(of.Resource, of.Group, obj.Namespace, obj.Name))
 }
 
-// why returns the reason why the object was kept, as far as the object itself shows it.
+// why returns the reason why the manager kept the object; "" if the object does not show it.
 func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	keep := obj.Annotations[v1alpha1.AnnotationKeep]
 	switch {
@@ -114,5 +114,5 @@ func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	case len(obj.Finalizers) > 0:
 		return "finalizer " + health.Clean(obj.Finalizers[0], 64)
 	}
-	return "not recorded: onDelete: KeepAll kept it, or a claim that depends on it, or a release"
+	return "not recorded: onDelete was KeepAll, or a claim depends on the object, or the wrapper was released from the member"
 }

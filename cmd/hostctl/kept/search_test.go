@@ -54,7 +54,7 @@ func TestWhyAnObjectWasKept(t *testing.T) {
 		"data":        {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, "of a kind that holds data, or that data depends on"},
 		"annotated":   {func(o *metav1.PartialObjectMetadata) { o.Annotations[v1alpha1.AnnotationKeep] = "true" }, schema.GroupKind{Kind: "ConfigMap"}, `: "true"`},
 		"a finalizer": {func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"rook\x1b[2J.io/x"} }, schema.GroupKind{Kind: "CephCluster"}, "finalizer rook[2J.io/x"},
-		"no reason":   {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "ConfigMap"}, "onDelete: KeepAll"},
+		"no reason":   {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "ConfigMap"}, "onDelete was KeepAll"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := why(marked(test.change), test.gk); !strings.Contains(got, test.want) {

@@ -19,39 +19,44 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// orphan is what column WHAT says of a Delivery without a wrapper. No status has a line for it, so no line gives a reason.
+// orphan stands in column WHAT for an orphan. For a held Delivery the column has the reason in the member's line of the wrapper's
+// status.
 const orphan = "Orphan"
 
-// unnamedHeld is what column WHAT says of members that may be held but have no line: a status has 500 lines at most.
+// unnamedHeld stands in column WHAT for members that have no line in the wrapper's status and may be held. A status has 500 lines at
+// most.
 const unnamedHeld = "Held"
 
-// notReady is what column WHAT says of a member that is not Ready: the host does not know what the member holds now.
+// notReady stands in column WHAT for a member that is not Ready. The host cannot read this member's Deliveries now.
 const notReady = "NotReady"
 
-// finding is one difference between a Delivery on a member and the wrappers of the host.
+// finding is one line of the output: a Delivery that does not fit the host's wrappers, or a number of Deliveries whose names the host does
+// not know, or a member that is not Ready.
 type finding struct {
 	member string
-	// what is orphan, or the reason of the wrapper's line.
+	// what is orphan, unnamedHeld, notReady, or for a held Delivery the reason in the member's line.
 	what string
-	// delivery is the name of the Delivery on the member; "" for orphans that the status only counts.
+	// delivery is the name of the Delivery on the member; "" if the host does not know the name, and for notReady.
 	delivery string
-	// more is the number of orphans that the status of a MemberCluster counts without their names. For unnamedHeld it is the
-	// number of members that the status of a wrapper counts without a line.
+	// more is a number, if the host does not know names. For orphan it counts the orphans that the MemberCluster's status does not
+	// name. For unnamedHeld it counts the members without a line.
 	more int32
-	// wrapper is the wrapper to which the Delivery's name belongs, nil if the host has none. line is the wrapper's line for a member
-	// where the wrapper is held.
+	// wrapper is the wrapper on the host that has the Delivery's name; nil if there is none.
 	wrapper v1alpha1.Wrapper
-	line    *v1alpha1.ClusterStatus
+	// line is the member's line in the wrapper's status; nil unless the wrapper is held on the member.
+	line *v1alpha1.ClusterStatus
 }
 
 type findings []finding
 
-// inventory is the result of find.
+// inventory is what find has read from the host.
 type inventory struct {
-	// findings are all differences, sorted by member. silent are the members that are not Ready: the host does not know what they
-	// hold now.
-	findings, silent findings
-	// unserved are the kinds of wrappers that the host does not serve. Their CRDs are gone, and all wrappers of these kinds with them.
+	// findings are the findings without those in silent, sorted by member.
+	findings findings
+	// silent has a finding notReady for each member that is not Ready.
+	silent findings
+	// unserved are the kinds of wrappers that the host does not serve, because their CRDs were deleted. All wrappers of these kinds are
+	// gone, too.
 	unserved []v1alpha1.WrapperKind
 }
 
@@ -90,8 +95,8 @@ func find(ctx context.Context, host client.Reader) (f inventory, err error) {
 	return f, nil
 }
 
-// addMember adds the orphans that the status of a MemberCluster names. It leaves out a Delivery whose wrapper has a line for the
-// member: that is no orphan any more, and the status of the MemberCluster follows a moment later.
+// addMember adds the orphans in the status of a MemberCluster. It leaves out a Delivery whose wrapper has a line for this member: the
+// wrapper has been placed there again, so the Delivery is no orphan, and the manager has not updated the MemberCluster yet.
 func (f *inventory) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alpha1.Wrapper) {
 	if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
 		f.silent = append(f.silent, finding{member: mc.Name, what: notReady})
@@ -101,7 +106,7 @@ func (f *inventory) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alp
 			f.findings = append(f.findings, finding{member: mc.Name, what: orphan, delivery: name, wrapper: w})
 		}
 	}
-	if more := mc.Status.Orphans.Count - int32(len(mc.Status.Orphans.Names)); more > 0 { //nolint:gosec // ten at most
+	if more := mc.Status.Orphans.Count - int32(len(mc.Status.Orphans.Names)); more > 0 { //nolint:gosec // the status names ten orphans at most
 		f.findings = append(f.findings, finding{member: mc.Name, what: orphan, more: more})
 	}
 }
@@ -109,12 +114,12 @@ func (f *inventory) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alp
 func hasLine(w v1alpha1.Wrapper, member string) bool {
 	if decided := w.WrapperStatus().Placement; w.WrapperStatus().ClustersOmitted > 0 &&
 		(slices.Contains(decided.Clusters, member) || slices.Contains(decided.Leaving, member)) {
-		return true // the status may have left its line out
+		return true // the member's line may be one of those that the status omits
 	}
 	return slices.ContainsFunc(w.WrapperStatus().Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Name == member })
 }
 
-// addHeld adds the members where a wrapper is held.
+// addHeld adds a finding for each member on which a wrapper is held.
 func (f *inventory) addHeld(w v1alpha1.Wrapper) {
 	lines := w.WrapperStatus().Clusters
 	for i := range lines {
@@ -128,8 +133,8 @@ func (f *inventory) addHeld(w v1alpha1.Wrapper) {
 	}
 }
 
-// heldWithoutLine returns how many members may be held without a line. Lines of held members come before all other lines. So if
-// there is any other line, every held member has one.
+// heldWithoutLine returns how many members without a line in the status may be held. The manager writes the lines of held members
+// first. So if there is a line of a member that is not held, all held members have lines, and the result is 0.
 func heldWithoutLine(w v1alpha1.Wrapper) int32 {
 	status := w.WrapperStatus()
 	if slices.ContainsFunc(status.Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Delivery == nil }) {
@@ -148,27 +153,27 @@ func deliveryOf(w v1alpha1.Wrapper) string {
 	return marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 }
 
-// of returns the findings about one wrapper, whether the host has it or not.
+// of returns the findings about the Delivery of one wrapper. The host need not have this wrapper.
 func (f findings) of(kind v1alpha1.WrapperKind, namespace, name string) findings {
 	delivery := marks.DeliveryName(kind, namespace, name)
 	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.delivery != delivery })
 }
 
-// unnamed returns the orphans that the status only counts. The wrapper that the user asks about may be among them.
+// unnamed returns the findings that only count orphans. Each of these orphans could be the Delivery of the wrapper that the user named.
 func (f findings) unnamed() findings {
 	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.more == 0 || one.what != orphan })
 }
 
 func (f findings) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(w, "MEMBER\tWHAT\tOF\tDO") // Flush says what went wrong
+	_, _ = fmt.Fprintln(w, "MEMBER\tWHAT\tOF\tDO") // Flush returns the error
 	for _, one := range f {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", one.member, one.what, one.of(), one.advice())
 	}
 	return w.Flush()
 }
 
-// of returns the wrapper's path, as in federated/shop/web, if the Delivery's name tells it.
+// of returns the text for column OF: the path of the wrapper, for example federated/shop/web, or a number of Deliveries.
 func (f finding) of() string {
 	switch {
 	case f.what == notReady:
@@ -189,19 +194,19 @@ func (f finding) of() string {
 	return marks.WrapperPath(v1alpha1.KindFederated, namespace, name)
 }
 
-// advice returns what the user can do.
+// advice returns the text for column DO: what the user can do about the finding.
 func (f finding) advice() string {
 	switch {
 	case f.what == notReady:
-		return "the host does not know what it holds now: kubectl describe membercluster " + f.member
+		return "the host cannot read its Deliveries now: kubectl describe membercluster " + f.member
 	case f.delivery == "":
-		return "list them on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
+		return "list the Deliveries on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
 	case f.what == unnamedHeld:
-		return "a status has 500 lines: run this again when its other members are done"
+		return "the wrapper's status has no more lines (500 at most): run this command again when the listed members are done"
 	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):
-		return "its name fits no wrapper, so Fairlead did not write it: look at it on the member"
+		return "no wrapper can have this Delivery's name, so Fairlead did not write it: look at it on the member"
 	case f.what == orphan && f.wrapper != nil:
-		return "place the wrapper there again (spec.placement), or leave what is there"
+		return "place the wrapper on the member again (spec.placement), or leave the objects as they are"
 	case f.what == orphan:
 		return "create the wrapper again from Git: the manager adopts equal objects, and holds the wrapper if they differ"
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// chosen returns the findings on the members of --cluster, or all of them without that flag.
+// chosen returns the findings on the members that --cluster names; by default all findings.
 func (o *Options) chosen(found findings) (findings, error) {
 	for _, name := range o.Clusters {
 		if !slices.ContainsFunc(found, func(f finding) bool { return f.member == name }) {
-			return nil, fmt.Errorf("recovering %s: nothing waits for a decision on %s; `hostctl recover` shows where something does", o.name, name)
+			return nil, fmt.Errorf("recovering %s: nothing waits for a decision on member %s; `hostctl recover` lists the members where something waits", o.name, name)
 		}
 	}
 	if len(o.Clusters) == 0 {
@@ -32,7 +32,7 @@ func (o *Options) chosen(found findings) (findings, error) {
 	return slices.DeleteFunc(found, func(f finding) bool { return !slices.Contains(o.Clusters, f.member) }), nil
 }
 
-// keepHost writes an Approval for all findings that are held.
+// keepHost carries out --keep host: it shows the effect, asks the user, and writes one Approval for all held findings.
 func (o *Options) keepHost(ctx context.Context, host client.Client, namespace string, found findings) error {
 	found, err := o.chosen(found)
 	if err != nil {
@@ -44,7 +44,7 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
 	case len(held) == 0:
-		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it there, so it has no state to keep. Create it again from Git "+
+		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it on these members, so it has no state to keep. Create the wrapper again from Git "+
 			"and see whether it is held", marks.WrapperPath(o.kind, namespace, o.name))
 	}
 	_, _ = fmt.Fprint(o.ErrOut, planOf(held))
@@ -72,7 +72,7 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 func planOf(held findings) string {
 	w := held[0].wrapper
 	var b strings.Builder
-	fmt.Fprintf(&b, "The host's state of %s replaces, once, what these members hold now:\n",
+	fmt.Fprintf(&b, "Once, the host's state of %s will replace the present state on these members:\n",
 		marks.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName()))
 	for _, f := range held {
 		fmt.Fprintf(&b, "  %s  %s: %s\n", f.member, f.what, effect(f))
@@ -80,17 +80,17 @@ func planOf(held findings) string {
 	return b.String()
 }
 
-// effect describes what --keep host does on one member.
+// effect returns the text that tells what --keep host does on one member.
 func effect(f finding) string {
 	w := f.wrapper
 	gone := fmt.Sprintf("; objects that the wrapper does not have are removed (onDelete: %s)", w.WrapperSpec().OnDelete)
 	switch {
 	case f.line.State == v1alpha1.StateRemoving:
-		return fmt.Sprintf("the wrapper leaves the member, although the member holds a newer version than the host knows (onDelete: %s)", w.WrapperSpec().OnDelete)
+		return fmt.Sprintf("the wrapper leaves the member, although the member has a newer version of it than the host (onDelete: %s)", w.WrapperSpec().OnDelete)
 	case f.what == v1alpha1.ReasonHostBehindMember:
-		return fmt.Sprintf("the objects there go back to generation %d", w.GetGeneration()) + gone
+		return fmt.Sprintf("the objects on the member go back to generation %d", w.GetGeneration()) + gone
 	}
-	return "the objects that its Delivery lists become this wrapper's, with the same uids" + gone
+	return "the objects that the Delivery lists become objects of this wrapper, with the same uids" + gone
 }
 
 func approve(held findings) *v1alpha1.Approval {
@@ -103,7 +103,8 @@ func approve(held findings) *v1alpha1.Approval {
 	return approval.New(held[0].wrapper, spec)
 }
 
-// keepMembers prints how to bring the host to the members' state. It writes nothing: only the author has the manifests.
+// keepMembers carries out --keep members: it prints how the user can change the host to fit the members. It writes nothing, because only
+// the author has the manifests.
 func (o *Options) keepMembers(namespace string, found findings) error {
 	found, err := o.chosen(found)
 	if err != nil {
@@ -115,14 +116,14 @@ func (o *Options) keepMembers(namespace string, found findings) error {
 	}
 	path := marks.WrapperPath(o.kind, namespace, o.name)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Nothing is written: these members keep what they hold of %s.\n", path)
+	fmt.Fprintf(&b, "Nothing is written: these members keep their present state of %s.\n", path)
 	for _, f := range found {
 		fmt.Fprintf(&b, "\n%s  %s", f.member, f.what)
 		if f.line != nil {
 			fmt.Fprintf(&b, ", revision %s: %s", f.line.Revision, f.line.Message)
 		}
-		fmt.Fprintf(&b, "\n  what it holds: kubectl --context %s get delivery -n %s %s -o yaml\n", f.member, v1alpha1.SystemNamespace, f.delivery)
-		fmt.Fprintf(&b, "  to get there:  %s\n", way(f))
+		fmt.Fprintf(&b, "\n  its state:      kubectl --context %s get delivery -n %s %s -o yaml\n", f.member, v1alpha1.SystemNamespace, f.delivery)
+		fmt.Fprintf(&b, "  to adopt it:    %s\n", way(f))
 	}
 	if _, err := fmt.Fprint(o.Out, b.String()); err != nil {
 		return errors.Join(err)
@@ -130,13 +131,13 @@ func (o *Options) keepMembers(namespace string, found findings) error {
 	return exit.Silently(exit.Waits)
 }
 
-// way describes how to bring the host to a member's state.
+// way returns the text that tells how to change the host to fit one member.
 func way(f finding) string {
 	switch f.what {
 	case orphan:
-		return "create the wrapper again from Git, placed there: the manager adopts the objects that equal the wrapper's, and changes no other"
+		return "create the wrapper again from Git, placed on this member: the manager adopts the objects that equal the wrapper's, and changes no others"
 	case v1alpha1.ReasonHostBehindMember:
-		return "apply the newer manifest from Git: if its objects for this member equal those there, the manager ends the hold"
+		return "apply the newer manifest from Git: if its objects for this member equal the objects on the member, the manager ends the hold"
 	}
 	return "apply the manifest from Git that the member's objects came from: the manager adopts the objects that equal the wrapper's, if this host sealed the Delivery"
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 )
 
-// The values of --keep: whose state counts.
+// These are the values of --keep: the state that counts, the host's or the members'.
 const (
 	keepHost    = "host"
 	keepMembers = "members"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl recover`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -33,17 +33,17 @@ type Options struct {
 	Clusters []string
 	Yes      bool
 	DryRun   bool
-	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
+	// CanAsk reports whether standard input is a terminal, so that the command can ask the user a question.
 	CanAsk func() bool
-	// Host connects to the host. namespace is that of the flags, or else of the kubeconfig's context.
+	// Host returns a client for the host, and the namespace of the flag --namespace or of the kubeconfig's context.
 	Host func() (host client.Client, namespace string, err error)
 
-	// filled in by Complete; name is "" if the user names no wrapper
+	// Complete sets the fields below. name is "" if the user names no wrapper.
 	kind v1alpha1.WrapperKind
 	name string
 }
 
-// New makes the command.
+// New returns the command `hostctl recover`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -62,22 +62,22 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	}
 	cmd := &cobra.Command{
 		Use:   "recover [NAME | cfed/NAME]",
-		Short: "List Deliveries on members that no wrapper of the host explains, and choose the host's or the members' state",
-		Long: `recover is for a host that lost wrappers or was restored from a backup. Members lose nothing by that: Fairlead deletes nothing
-there only because the host has no wrapper for it. Without NAME, recover lists the Deliveries on members that
-no wrapper of the host explains, in all namespaces:
+		Short: "List Deliveries on members that do not fit the host's wrappers, and choose the host's or the members' state",
+		Long: `recover is for a host that lost wrappers or was restored from a backup. The members have kept their objects: Fairlead
+never deletes an object only because the host lacks its wrapper. Without NAME, recover lists the Deliveries on members that do not
+fit the host's wrappers, of all namespaces:
 
-  Orphan            a Delivery that no wrapper of the host accounts for
-  HostBehindMember  the member holds a newer generation of the wrapper than the host knows
-  WrapperReplaced   the member holds other objects for an earlier wrapper of the same name, or a Delivery that this
+  Orphan            the Delivery's wrapper does not exist on the host, or is not placed on the member
+  HostBehindMember  the member has a newer generation of the wrapper than the host
+  WrapperReplaced   the Delivery is that of an earlier wrapper of the same name with other objects, or one that this
                     host has not sealed
 
-With NAME and --keep you decide whose state counts on the members where that wrapper is held:
+With NAME and --keep you decide whose state is kept on the members where that wrapper is held:
 
   --keep host       The host's state. hostctl writes an Approval (allow: Overwrite) that names each Delivery in its present
                     version. Objects keep their uids. Objects that the wrapper does not list are removed, as by an
-                    update. The Approval counts once.
-  --keep members    The members' state. hostctl writes nothing. It shows what the members hold, and how to bring the host
+                    update. The Approval takes effect once.
+  --keep members    The members' state. hostctl writes nothing. It shows how to read the members' state, and how to bring the host
                     to the same state.
 
 The exit code is 4 while something waits for a decision.`,
@@ -94,8 +94,8 @@ The exit code is 4 while something waits for a decision.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Keep, "keep", "", "whose state counts: host or members")
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "only for this cluster; may be repeated (default every cluster where the wrapper is held)")
+	f.StringVar(&o.Keep, "keep", "", "whose state to keep: host or members")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "decide only for this cluster; may be repeated (default every cluster where the wrapper is held)")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "print the plan and the Approval, and write nothing")
 	flags.AddFlags(f)
@@ -104,7 +104,7 @@ The exit code is 4 while something waits for a decision.`,
 	return o, cmd
 }
 
-// Complete reads the argument and refuses flags that contradict each other or have no meaning.
+// Complete parses the name of the wrapper, and returns an error for flags that contradict each other or have no meaning.
 func (o *Options) Complete(args []string) error {
 	if len(args) == 1 {
 		var err error
@@ -116,16 +116,16 @@ func (o *Options) Complete(args []string) error {
 	case o.Keep != "" && o.Keep != keepHost && o.Keep != keepMembers:
 		return exit.Usagef("--keep %q: give host or members", o.Keep)
 	case o.Keep != "" && o.name == "":
-		return exit.Usagef("--keep needs the NAME of a wrapper: decide for one wrapper at a time")
+		return exit.Usagef("--keep needs the NAME of a wrapper, because you decide for one wrapper at a time")
 	case o.Keep == "" && (len(o.Clusters) > 0 || o.Yes || o.DryRun):
-		return exit.Usagef("--cluster, --yes and --dry-run go with --keep")
+		return exit.Usagef("--cluster, --yes and --dry-run work only with --keep")
 	case o.Keep == keepHost && !o.Yes && !o.DryRun && !o.CanAsk():
 		return exit.Usagef("recovering %s needs an answer, and standard input is no terminal: give --yes", o.name)
 	}
 	return nil
 }
 
-// Run prints the findings, or, with --keep, asks and writes.
+// Run prints the findings. With --keep it carries out the user's choice instead.
 func (o *Options) Run(ctx context.Context) error {
 	host, namespace, err := o.Host()
 	if err != nil {
@@ -139,7 +139,7 @@ func (o *Options) Run(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range all.unserved {
-		_, _ = fmt.Fprintf(o.ErrOut, "The host does not serve %ss: their CRD is gone, and all of them with it. Put the CRDs back first: "+
+		_, _ = fmt.Fprintf(o.ErrOut, "The host does not serve %ss: their CRD was deleted, and all %[1]ss with it. Install the CRDs again first: "+
 			"kubectl apply --server-side -k config/crd\n", kind)
 	}
 	found, unnamed := all.findings, all.findings.unnamed()
@@ -147,7 +147,7 @@ func (o *Options) Run(ctx context.Context) error {
 		found = found.of(o.kind, namespace, o.name)
 	}
 	if o.Keep != "" && slices.Contains(all.unserved, o.kind) {
-		return fmt.Errorf("recovering %s: the host does not serve %ss, so it has no state to keep or to update; put the CRDs back first", o.name, o.kind)
+		return fmt.Errorf("recovering %s: the host does not serve %ss, so it has no state to keep or to update. Install the CRDs again first", o.name, o.kind)
 	}
 	if o.Keep != "" {
 		return o.keep(ctx, host, namespace, found)
@@ -168,8 +168,8 @@ func (o *Options) Run(ctx context.Context) error {
 	return exit.Silently(exit.Waits)
 }
 
-// keep carries out --keep for the members that have a line in the status. It also prints how many members have no line,
-// because the user has to run the command again for them.
+// keep carries out --keep for the members that have a line in the wrapper's status. If members without a line may be held too, it prints
+// their number: the user has to run the command again for them.
 func (o *Options) keep(ctx context.Context, host client.Client, namespace string, found findings) error {
 	var later int32
 	for _, f := range found {
@@ -190,7 +190,7 @@ func (o *Options) keep(ctx context.Context, host client.Client, namespace string
 
 func (o *Options) well() string {
 	if o.name != "" {
-		return "Nothing to recover for " + o.name + ": the host's wrapper explains each Delivery on members."
+		return "Nothing to recover for " + o.name + ": each of its Deliveries on members fits the host's wrapper."
 	}
-	return "Nothing to recover: the host's wrappers explain each Delivery on members."
+	return "Nothing to recover: each Delivery on members fits a wrapper of the host."
 }

@@ -23,7 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// held is a wrapper that is held on two members, because these hold a newer generation than the host knows. It is healthy on the third.
+// held returns a wrapper that is held on two members and Healthy on a third. The Delivery on east has a newer generation than the wrapper. The
+// Delivery on west was written for another wrapper.
 func held() *v1alpha1.Federated {
 	w := build.Federated("web").In("shop").OnDelete(v1alpha1.KeepData).Obj()
 	w.UID, w.Generation = "w", 3
@@ -44,7 +45,7 @@ func member(name string, orphans int32, names ...string) *v1alpha1.MemberCluster
 	return mc
 }
 
-// unserving is a host that lacks the CRD of Federateds or of ClusterFederateds.
+// unserving returns a host that does not serve Federateds, because their CRD was deleted.
 func unserving(host client.WithWatch) client.Client {
 	return interceptor.NewClient(host, interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
@@ -56,7 +57,7 @@ func unserving(host client.WithWatch) client.Client {
 	})
 }
 
-// ran is the output and the error of a run, and the Approvals that it wrote.
+// ran is the result of a run of the command: its output, its error, and the Approvals that it wrote.
 type ran struct {
 	out, said string
 	err       error
@@ -96,11 +97,11 @@ func TestRecoverListsWhatTheHostDoesNotKnow(t *testing.T) {
 		member("north", 13, "cfed.fast", "fed.shop.gone", "by-hand", "fed.shop.over")}, false, "")
 	want := `MEMBER   WHAT               OF                      DO
 east     HostBehindMember   federated/shop/web      hostctl recover web -n shop --keep host|members
-north    Orphan             Delivery by-hand        its name fits no wrapper, so Fairlead did not write it: look at it on the member
+north    Orphan             Delivery by-hand        no wrapper can have this Delivery's name, so Fairlead did not write it: look at it on the member
 north    Orphan             clusterfederated/fast   create the wrapper again from Git: the manager adopts equal objects, and holds the wrapper if they differ
 north    Orphan             federated/shop/gone     create the wrapper again from Git: the manager adopts equal objects, and holds the wrapper if they differ
-north    Orphan             federated/shop/over     place the wrapper there again (spec.placement), or leave what is there
-north    Orphan             9 more                  list them on the member: kubectl get deliveries -n fairlead-system
+north    Orphan             federated/shop/over     place the wrapper on the member again (spec.placement), or leave the objects as they are
+north    Orphan             9 more                  list the Deliveries on the member: kubectl get deliveries -n fairlead-system
 west     WrapperReplaced    federated/shop/web      hostctl recover web -n shop --keep host|members
 `
 	if diff := cmp.Diff(want, got.out); diff != "" || exit.CodeOf(got.err) != exit.Waits {
@@ -119,12 +120,12 @@ func TestRecoverReportsThatNothingIsMissing(t *testing.T) {
 	w := held()
 	w.Status.Clusters = w.Status.Clusters[1:2]
 	got := run(t, []client.Object{w, member("east", 0)}, false, "")
-	if got.err != nil || got.out != "" || !strings.Contains(got.said, "explain each Delivery on members") {
+	if got.err != nil || got.out != "" || !strings.Contains(got.said, "each Delivery on members fits a wrapper") {
 		t.Errorf("%v, %q, %q", got.err, got.out, got.said)
 	}
 }
 
-// A person runs recover after such a loss.
+// The CRD of Federateds was deleted, and all Federateds with it.
 func TestRecoverReportsAMissingWrapperCRDAndTheRemedy(t *testing.T) {
 	for name, orphans := range map[string]int32{"with an orphan in the status": 1, "before the orphans are counted": 0} {
 		got := runAt(t, unserving, []client.Object{member("east", orphans, []string{"fed.shop.web"}[:orphans]...)}, false, "")
@@ -140,7 +141,7 @@ func TestRecoverReportsAMissingWrapperCRDAndTheRemedy(t *testing.T) {
 	}
 }
 
-// An unknown state does not mean that all is well.
+// The state of a member that is not Ready is unknown. recover must not print "Nothing to recover" then.
 func TestAMemberThatIsNotReadyIsListedBecauseItsStateIsUnknown(t *testing.T) {
 	away := member("west", 0)
 	away.Status.Conditions[0].Status = metav1.ConditionFalse
@@ -207,7 +208,7 @@ func TestKeepHostWritesAnApprovalForThePresentDeliveries(t *testing.T) {
 func TestTheHostHasNoStateToKeepForAnOrphan(t *testing.T) {
 	objects := []client.Object{member("east", 1, "fed.shop.web")}
 	got := run(t, objects, false, "", "web", "--keep", "host", "--yes")
-	if exit.CodeOf(got.err) != exit.Failed || !strings.Contains(got.err.Error(), "Create it again from Git") || len(got.approvals) > 0 {
+	if exit.CodeOf(got.err) != exit.Failed || !strings.Contains(got.err.Error(), "Create the wrapper again from Git") || len(got.approvals) > 0 {
 		t.Errorf("%v, %v", got.err, got.approvals)
 	}
 	got = run(t, objects, false, "", "web", "--keep", "members")
@@ -227,7 +228,8 @@ func TestTheApprovalForAClusterFederatedIsInTheSystemNamespace(t *testing.T) {
 	}
 }
 
-// A status has 500 lines, so more members may be held than it names. recover prints their number, and handles them when it runs again.
+// The status names 500 held members, and 110 more have no line. recover has to print how many more may be held: the user runs it again for
+// them.
 func TestRecoverPrintsHeldMembersThatHaveNoLine(t *testing.T) {
 	w := held()
 	w.Status.Clusters = nil
@@ -239,7 +241,7 @@ func TestRecoverPrintsHeldMembersThatHaveNoLine(t *testing.T) {
 	w.Status.ClustersOmittedByState = []v1alpha1.OmittedClusters{{State: v1alpha1.StateHeld, Count: 100}, {State: v1alpha1.StateHealthy, Count: 10}}
 	for _, args := range [][]string{nil, {"web"}} {
 		got := run(t, []client.Object{w}, false, "", args...)
-		if !strings.Contains(got.out, "100 more of federated/shop/web") || !strings.Contains(got.out, "run this again") {
+		if !strings.Contains(got.out, "100 more of federated/shop/web") || !strings.Contains(got.out, "run this command again") {
 			t.Errorf("%v: %.300s", args, got.out)
 		}
 	}

@@ -12,20 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// chosen is a member to render for.
+// chosen is a member for which to render a wrapper.
 type chosen struct {
 	selection.Member
-	// placed is true if spec.placement selects the member. The others were chosen by a flag.
+	// placed is true if spec.placement selects the member, and false if only a flag chose it.
 	placed bool
 }
 
-// choose returns the members to render a wrapper for, sorted by name: those of the flags, or, without flags, those that the placement
-// selects.
+// choose returns the members for which to render a wrapper, sorted by name: those that the flags choose, or by default those that the
+// wrapper's placement selects.
 func (o *Options) choose(w sourced, members []selection.Member) ([]chosen, error) {
 	for _, name := range o.Clusters {
 		if !slices.ContainsFunc(members, func(m selection.Member) bool { return m.Name == name }) {
@@ -51,8 +52,8 @@ func (o *Options) choose(w sourced, members []selection.Member) ([]chosen, error
 	return out, nil
 }
 
-// noteUnknown prints a note for each name in a wrapper that no MemberCluster has. It prints none for assumed members, because they are
-// not the whole fleet.
+// noteUnknown prints a note for each member that the wrapper names and that has no MemberCluster. With --assume-cluster it prints nothing:
+// the user then gives only some members of the fleet.
 func (o *Options) noteUnknown(w sourced, members []selection.Member) {
 	if len(o.assumed) > 0 {
 		return
@@ -65,7 +66,7 @@ func (o *Options) noteUnknown(w sourced, members []selection.Member) {
 	}
 }
 
-// hasChoice reports whether the flags choose members at all.
+// hasChoice reports whether the user gave --cluster or --cluster-selector.
 func (o *Options) hasChoice() bool { return len(o.Clusters)+len(o.selectors) > 0 }
 
 func (o *Options) isChosen(m selection.Member) bool {
@@ -92,7 +93,7 @@ func listed(members []selection.Member) string {
 	return "are " + strings.Join(names, ", ")
 }
 
-// parseMember reads NAME,LABEL=VALUE,….
+// parseMember parses a value of --assume-cluster: NAME,LABEL=VALUE,…
 func parseMember(text string) (selection.Member, error) {
 	parts := strings.Split(text, ",")
 	if problems := validation.IsDNS1123Label(parts[0]); len(problems) > 0 {
@@ -117,7 +118,7 @@ func because(problems []string) string {
 	return ": " + problems[0]
 }
 
-// ParseName reads NAME, fed/NAME or cfed/NAME.
+// ParseName parses the name of a wrapper in an argument: NAME or fed/NAME for a Federated, cfed/NAME for a ClusterFederated.
 func ParseName(text string) (v1alpha1.WrapperKind, string, error) {
 	kind, name, found := strings.Cut(text, "/")
 	if !found {
@@ -126,11 +127,8 @@ func ParseName(text string) (v1alpha1.WrapperKind, string, error) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return "", "", exit.Usagef("%q is not the name of a wrapper: %s", text, problems[0])
 	}
-	switch strings.ToLower(kind) {
-	case "fed", "federated", "federateds":
-		return v1alpha1.KindFederated, name, nil
-	case "cfed", "clusterfederated", "clusterfederateds":
-		return v1alpha1.KindClusterFederated, name, nil
+	if parsed, ok := connect.ParseKind(kind); ok {
+		return parsed, name, nil
 	}
 	return "", "", exit.Usagef("%q: give NAME for a Federated, cfed/NAME for a ClusterFederated", text)
 }

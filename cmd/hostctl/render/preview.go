@@ -12,30 +12,32 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// unknownUID stands in for the uid of a wrapper that does not exist on a host yet.
+// unknownUID stands for the uid of a wrapper that the host does not have yet.
 const unknownUID = "<uid of the wrapper>"
 
-// preview is the renderings of one wrapper.
+// preview has the renderings of one wrapper for the chosen members.
 type preview struct {
 	wrapper v1alpha1.Wrapper
 	groups  []*group
 }
 
-// group is the members that share a rendering, sorted by name.
+// group is one rendering, and the members that get it, sorted by name.
 type group struct {
 	rendering *render.Rendering
 	members   []chosen
 }
 
-// newPreview renders a wrapper for each member. With an error it may still return a preview for the other members.
+// newPreview renders the wrapper for each member. If the rendering fails for some members, it returns both an error and a preview for the
+// others.
 func newPreview(w sourced, members []chosen) (*preview, error) {
 	if err := check(w, members); err != nil {
 		return nil, err
 	}
-	renderer, err := render.New(w.WrapperSpec(), w.GetNamespace())
+	renderer, err := render.New(upgrade.Resolve(w.WrapperSpec(), &w.WrapperStatus().Upgrade), w.GetNamespace())
 	if err != nil {
 		return nil, fmt.Errorf("rendering %s: %w", w.title(), err)
 	}
@@ -60,7 +62,8 @@ func newPreview(w sourced, members []chosen) (*preview, error) {
 	return p, errors.Join(failed...)
 }
 
-// check makes the checks that admission makes. A missing placement is no error if the members were chosen by a flag.
+// check makes the checks of the host's webhooks, except those of the rollout and of startingCSV. A wrapper without a placement passes if
+// flags chose the members.
 func check(w sourced, members []chosen) error {
 	var errs field.ErrorList
 	for _, err := range overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()) {
@@ -79,7 +82,7 @@ func check(w sourced, members []chosen) error {
 	return errors.Join(all...)
 }
 
-// TitleOf names a wrapper in messages, as in "Federated shop/storefront".
+// TitleOf returns a wrapper's name for messages, for example "Federated shop/storefront".
 func TitleOf(w v1alpha1.Wrapper) string {
 	if w.WrapperKind() == v1alpha1.KindClusterFederated {
 		return string(w.WrapperKind()) + " " + w.GetName()
@@ -87,10 +90,11 @@ func TitleOf(w v1alpha1.Wrapper) string {
 	return string(w.WrapperKind()) + " " + w.GetNamespace() + "/" + w.GetName()
 }
 
-// mark is a line of the comment that describes a mark.
+// mark is one mark of an object, for a line of the comment above it. where is "label" or "annotation".
 type mark struct{ where, key, value string }
 
-// marks returns the marks that all objects of the wrapper get. The digest differs, and is printed above each object.
+// marks returns the marks that are equal for all objects of the wrapper. The digest differs between objects, so writeObjects prints it
+// above each one.
 func (p *preview) marks() []mark {
 	w := p.wrapper
 	object := marks.ObjectPath("<resource>", "<group>", w.GetNamespace(), "<name>")

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl render`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -31,17 +31,17 @@ type Options struct {
 	ClusterSelectors []string
 	Assumed          []string
 
-	// Host reads wrappers and members. Tests set one that needs no cluster.
+	// Host reads wrappers and members from the host. Tests set a fake host.
 	Host HostReader
 
-	// filled in by Complete
+	// Complete sets the fields below.
 	kind      v1alpha1.WrapperKind
 	name      string
 	selectors []labels.Selector
 	assumed   []selection.Member
 }
 
-// New makes the command.
+// New returns the command `hostctl render`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	host := newHostSource()
 	o := &Options{IOStreams: streams, Output: "yaml", Host: host}
@@ -49,7 +49,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "render (NAME | cfed/NAME | -f FILE|DIR|-)",
 		Short: "Show the objects of a wrapper as each cluster would get them",
 		Long: `render shows what Fairlead would push to each cluster: the objects of a wrapper with the overrides for that cluster, in the order
-of installation. Clusters with equal renderings share one, below a list of their names.
+of installation. Clusters with equal objects are shown once, below a list of their names.
 
 The wrapper comes from the host (NAME) or from files (-f). The clusters come from the host, or from --assume-cluster, which
 needs no host. By default render shows the clusters that spec.placement selects. --cluster and --cluster-selector choose
@@ -78,7 +78,7 @@ If an override cannot be applied for a cluster, render shows the other clusters 
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.Files, "filename", "f", nil, "file, folder or - for stdin that holds wrappers; may be repeated")
+	f.StringArrayVarP(&o.Files, "filename", "f", nil, "file or folder with wrappers, or - for stdin; may be repeated")
 	f.BoolVarP(&o.Recursive, "recursive", "R", false, "read the folders inside a folder too")
 	f.StringVarP(&o.Output, "output", "o", o.Output, "yaml, json or name")
 	f.StringSliceVar(&o.Clusters, "cluster", nil, "render for this cluster; may be repeated")
@@ -91,7 +91,7 @@ If an override cannot be applied for a cluster, render shows the other clusters 
 	return cmd
 }
 
-// Complete reads the arguments.
+// Complete parses the name of the wrapper, and the flags that choose or assume members.
 func (o *Options) Complete(args []string) error {
 	if len(args) == 1 {
 		o.Name = args[0]
@@ -124,7 +124,7 @@ func (o *Options) Complete(args []string) error {
 	return nil
 }
 
-// Validate refuses flags that contradict each other or have no meaning.
+// Validate returns an error for flags that contradict each other or have no meaning.
 func (o *Options) Validate() error {
 	switch {
 	case o.Name == "" && len(o.Files) == 0:
@@ -139,7 +139,7 @@ func (o *Options) Validate() error {
 	return exit.Usagef("--output %q: give yaml, json or name", o.Output)
 }
 
-// Run renders each wrapper for each member. An error for one member does not hide the renderings of the others.
+// Run renders each wrapper for each member. After an error for one member it still renders for the others.
 func (o *Options) Run(ctx context.Context) error {
 	wrappers, err := o.wrappers(ctx)
 	if err != nil {
@@ -179,13 +179,13 @@ func (o *Options) Run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// sourced is a wrapper and its place in the input files. where is empty if the wrapper comes from the host.
+// sourced is a wrapper with its place in the input files. where is the zero value for a wrapper from the host.
 type sourced struct {
 	v1alpha1.Wrapper
 	where author.Where
 }
 
-// title names the wrapper in messages, as in "Federated shop/storefront", after its place in the input.
+// title returns the wrapper's name for messages, after its place in the input files if it comes from a file.
 func (w sourced) title() string {
 	if w.where == (author.Where{}) {
 		return TitleOf(w.Wrapper)
@@ -193,8 +193,8 @@ func (w sourced) title() string {
 	return fmt.Sprintf("%s, document %d (line %d), %s", w.where.Source, w.where.Document, w.where.Line, TitleOf(w.Wrapper))
 }
 
-// wrappers returns the wrappers of the files, or the named one from the host. A wrapper in a file without a namespace gets the one in
-// which kubectl would create it.
+// wrappers returns the wrapper that the user named, from the host, or else the wrappers in the files of -f. A Federated without a
+// namespace in a file gets the namespace in which kubectl would create it.
 func (o *Options) wrappers(ctx context.Context) ([]sourced, error) {
 	namespace, err := o.Host.Namespace()
 	if err != nil {

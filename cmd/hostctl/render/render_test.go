@@ -21,7 +21,7 @@ import (
 
 const samples = "../../../config/samples/"
 
-// host is a host for tests that needs no cluster.
+// host is a fake host, so that these tests need no cluster.
 type host struct {
 	members []selection.Member
 	wrapper v1alpha1.Wrapper
@@ -57,7 +57,7 @@ func run(t *testing.T, h HostReader, o Options, args ...string) (stdout, stderr 
 	return out.String(), errOut.String(), err
 }
 
-// comments are the lines of the output that name clusters.
+// comments returns what follows prefix, for each line of the output that begins with prefix.
 func comments(out, prefix string) []string {
 	var lines []string
 	for line := range strings.Lines(out) {
@@ -98,11 +98,11 @@ func TestFlagsChooseMembers(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"by name":            {Options{Clusters: []string{"lab-1"}}, "lab-1"},
-		"by label":           {Options{ClusterSelectors: []string{"cloud=onprem"}}, "lab-1 lab-2"},
-		"by both":            {Options{Clusters: []string{"us-1"}, ClusterSelectors: []string{"cloud=aws"}}, "eu-1 us-1"},
-		"by placement":       {Options{}, "eu-1 lab-1 lab-2 us-1"},
-		"without the host's": {Options{Assumed: []string{"new,cloud=aws"}}, "new"},
+		"by name":                    {Options{Clusters: []string{"lab-1"}}, "lab-1"},
+		"by label":                   {Options{ClusterSelectors: []string{"cloud=onprem"}}, "lab-1 lab-2"},
+		"by names and placement":     {Options{Clusters: []string{"us-1"}, ClusterSelectors: []string{"cloud=aws"}}, "eu-1 us-1"},
+		"by placement":               {Options{}, "eu-1 lab-1 lab-2 us-1"},
+		"without the host's members": {Options{Assumed: []string{"new,cloud=aws"}}, "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.options.Files, tc.options.Output = []string{samples + "storageclass-fast.yaml"}, "name"
@@ -114,18 +114,18 @@ func TestFlagsChooseMembers(t *testing.T) {
 			for line := range strings.Lines(out) {
 				name, object, _ := strings.Cut(strings.TrimSpace(line), "/")
 				if object != "storageclass.storage.k8s.io/fast" {
-					t.Errorf("want the class, got %q", object)
+					t.Errorf("want the StorageClass, got %q", object)
 				}
 				got[name] = true
 			}
 			for _, name := range strings.Fields(tc.want) {
 				if !got[name] {
-					t.Errorf("%s is missing in %v", name, got)
+					t.Errorf("cluster %s is missing in %v", name, got)
 				}
 				delete(got, name)
 			}
 			if len(got) > 0 {
-				t.Errorf("too many: %v", got)
+				t.Errorf("the output has further clusters: %v", got)
 			}
 		})
 	}
@@ -148,14 +148,14 @@ func TestAMemberThatIsNotPlacedIsMarked(t *testing.T) {
 	}
 	lines := comments(out, "# cluster ")
 	if len(lines) != 2 || strings.Contains(lines[0], "nothing is pushed") || !strings.Contains(lines[1], "nothing is pushed there") {
-		t.Errorf("want a mark on us-1 alone: %q", lines)
+		t.Errorf("only us-1 must be marked as not placed: %q", lines)
 	}
 	if !strings.Contains(out, "federation.fairlead.dev/uid: 1234\n") {
 		t.Errorf("want the wrapper's uid in:\n%s", out)
 	}
 	out, notes, err := run(t, host{members: fleet.members[:1], wrapper: h.wrapper}, Options{}, "web")
 	if err != nil || out != "" || !strings.Contains(notes, "selects none of the 1 clusters") {
-		t.Errorf("want a note and no output, got %v, %q, %q", err, notes, out)
+		t.Errorf("want a note and no output, got error %v, notes %q, output %q", err, notes, out)
 	}
 }
 
@@ -170,10 +170,10 @@ func TestRenderNotesANameWithoutACluster(t *testing.T) {
 		"note: Federated shop/web: spec.overrides[0].clusters.names: no MemberCluster is named ghost (see `kubectl get memberclusters`)\n"
 	out, notes, err := run(t, h, Options{}, "web")
 	if err != nil || notes != want || len(comments(out, "# cluster eu-1")) != 1 {
-		t.Errorf("%v, notes (-want +got):\n%s", err, cmp.Diff(want, notes))
+		t.Errorf("error %v; notes (-want +got):\n%s", err, cmp.Diff(want, notes))
 	}
 	if _, notes, err = run(t, h, Options{Assumed: []string{"eu-1"}}, "web"); err != nil || notes != "" {
-		t.Errorf("assumed clusters are not the fleet: want no note, got %q (%v)", notes, err)
+		t.Errorf("with --assume-cluster, unknown names must cause no note, got %q (%v)", notes, err)
 	}
 }
 
@@ -194,11 +194,11 @@ func TestAnOverrideThatFailsDoesNotHideTheOthers(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(1, len(comments(out, "# cluster eu-1"))); diff != "" || strings.Contains(out, "us-1") {
-		t.Errorf("want eu-1 alone, got:\n%s", out)
+		t.Errorf("want only cluster eu-1, got:\n%s", out)
 	}
 }
 
-// render refuses the same wrappers as admission.
+// Admission refuses overrides whose application takes too much work. render must refuse them, too.
 func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 	w := wrapperAt(&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}})
 	w.Spec.Objects[0] = raw(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":[` + strings.Repeat("1,", 500_000) + "1]}")
@@ -241,7 +241,7 @@ func TestJSONHasAnEntryPerMember(t *testing.T) {
 	for _, entry := range list {
 		got[entry.Cluster] = entry.Objects[0].Object.Data["cloud"]
 		if !entry.Placed || len(entry.Objects) != 4 {
-			t.Errorf("%s: placed %v, %d objects", entry.Cluster, entry.Placed, len(entry.Objects))
+			t.Errorf("cluster %s is placed: %v, with %d objects", entry.Cluster, entry.Placed, len(entry.Objects))
 		}
 	}
 	if diff := cmp.Diff(map[string]string{"eu-1": "aws", "us-1": "gcp"}, got); diff != "" {
@@ -260,13 +260,13 @@ func TestErrorsOfRenderNameTheRemedy(t *testing.T) {
 		want    string
 		code    int
 	}{
-		"nothing to render":        {fleet, Options{}, nil, "NAME or cfed/NAME", exit.Usage},
-		"a name and a file":        {fleet, file, []string{"shop"}, "not both", exit.Usage},
-		"another kind":             {fleet, Options{}, []string{"pod/shop"}, "cfed/NAME", exit.Usage},
-		"a bad selector":           {fleet, Options{ClusterSelectors: []string{"a==b=c"}}, []string{"shop"}, "--cluster-selector", exit.Usage},
-		"a bad assumed cluster":    {fleet, Options{Assumed: []string{"a,b"}}, []string{"shop"}, "LABEL=VALUE", exit.Usage},
-		"an assumed cluster twice": {fleet, Options{Assumed: []string{"a", "a"}}, []string{"shop"}, "is given twice", exit.Usage},
-		"a bad output":             {fleet, Options{Output: "wide"}, []string{"shop"}, "yaml, json or name", exit.Usage},
+		"neither a name nor a file": {fleet, Options{}, nil, "NAME or cfed/NAME", exit.Usage},
+		"a name and a file":         {fleet, file, []string{"shop"}, "not both", exit.Usage},
+		"another kind":              {fleet, Options{}, []string{"pod/shop"}, "cfed/NAME", exit.Usage},
+		"a bad selector":            {fleet, Options{ClusterSelectors: []string{"a==b=c"}}, []string{"shop"}, "--cluster-selector", exit.Usage},
+		"a bad assumed cluster":     {fleet, Options{Assumed: []string{"a,b"}}, []string{"shop"}, "LABEL=VALUE", exit.Usage},
+		"an assumed cluster twice":  {fleet, Options{Assumed: []string{"a", "a"}}, []string{"shop"}, "is given twice", exit.Usage},
+		"a bad output":              {fleet, Options{Output: "wide"}, []string{"shop"}, "yaml, json or name", exit.Usage},
 		"a cluster that does not exist": {
 			fleet,
 			Options{Files: file.Files, Clusters: []string{"nowhere"}},

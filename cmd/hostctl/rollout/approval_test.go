@@ -17,7 +17,7 @@ import (
 
 func TestRetryAndSkipWriteAnApproval(t *testing.T) {
 	of := func(spec v1alpha1.ApprovalSpec) []v1alpha1.ApprovalSpec {
-		spec.Wrapper = v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
+		spec.Wrapper = v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}
 		spec.Rollout, spec.Revision = "a1", "fed-web-4"
 		return []v1alpha1.ApprovalSpec{spec}
 	}
@@ -31,10 +31,10 @@ func TestRetryAndSkipWriteAnApproval(t *testing.T) {
 	}{
 		"a retry": {newRetryCommand, []string{"web", "-n", "shop"}, paused, of(v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRetry}),
 			exit.Done, "goes out again from its first wave"},
-		"a retry of what has not failed": {newRetryCommand, []string{"web", "-n", "shop"}, asIs, nil, exit.Failed, "no revision has failed"},
+		"a retry of a rollout that has not failed": {newRetryCommand, []string{"web", "-n", "shop"}, asIs, nil, exit.Failed, "no revision has failed"},
 		"a skip": {newSkipCommand, []string{"web", "south", "east", "-n", "shop"}, paused,
 			of(v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowSkip, Clusters: []string{"east", "south"}}), exit.Done, "waits for east, south any more"},
-		"a skip of a cluster that has not the wrapper": {newSkipCommand, []string{"web", "west", "-n", "shop"}, paused, nil,
+		"a skip of a cluster that the wrapper is not placed on": {newSkipCommand, []string{"web", "west", "-n", "shop"}, paused, nil,
 			exit.Failed, "cluster west is not among the clusters"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRetryAndSkipWriteAnApproval(t *testing.T) {
 				said += got.err.Error()
 			}
 			if got.code() != test.code || !strings.Contains(said, test.says) {
-				t.Errorf("code %d, want %d and %q in:\n%s", got.code(), test.code, test.says, said)
+				t.Errorf("exit code %d, want %d and %q in:\n%s", got.code(), test.code, test.says, said)
 			}
 			list := &v1alpha1.ApprovalList{}
 			if err := host.List(t.Context(), list); err != nil {
@@ -60,7 +60,7 @@ func TestRetryAndSkipWriteAnApproval(t *testing.T) {
 				written = append(written, list.Items[i].Spec)
 			}
 			if diff := cmp.Diff(test.want, written); diff != "" {
-				t.Errorf("written (-want +got):\n%s", diff)
+				t.Errorf("Approvals written (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -13,28 +13,30 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/overrides"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// changeKind is what happens to a cluster.
+// changeKind is what a change of the wrapper does to a member.
 type changeKind string
 
 const (
 	changeNone   changeKind = "None"
-	changeNew    changeKind = "New"    // the cluster has nothing of the wrapper
-	changeUpdate changeKind = "Update" // its objects become others
-	// changeUnknown is for a cluster whose present objects the host cannot tell.
+	changeNew    changeKind = "New"    // the member has nothing of the wrapper
+	changeUpdate changeKind = "Update" // objects on the member change
+	// changeUnknown: hostctl cannot know which objects the member has now.
 	changeUnknown changeKind = "Unknown"
-	// changeRefused is for a cluster for which the wrapper cannot be rendered. The cluster keeps what it has.
+	// changeRefused: hostctl cannot render the wrapper for the member. The member keeps the objects that it has.
 	changeRefused changeKind = "NotRendered"
 )
 
-// change is what happens to some clusters of a wave.
+// change is one entry of the preview of a wave: what the change of the wrapper does to these members. It does the same to all of them (see
+// changeKey).
 type change struct {
 	Clusters []string   `json:"clusters"`
 	Change   changeKind `json:"change"`
-	// Revision is what the clusters have now.
+	// Revision is the name of the revision that the members have now; "" if they have none.
 	Revision string         `json:"revision,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
 	Objects  []objectChange `json:"objects,omitempty"`
@@ -42,32 +44,33 @@ type change struct {
 	key changeKey
 }
 
-// changeKey is what clusters with the same change have in common.
+// changeKey has what tells one change from another. Members of a wave with equal keys share an entry of the preview.
 type changeKey struct {
 	kind                            changeKind
 	revision, before, after, reason string
 }
 
-// comparison compares what members would have with what they have.
+// comparison compares the objects that members would get with the objects that they have now.
 type comparison struct {
 	*proposal
 	round *render.Round
 	lines map[string]*v1alpha1.ClusterStatus
-	// stored are the revisions on the host by name, and renderers those that a member has.
-	stored    map[string]*appsv1.ControllerRevision
+	// stored has the wrapper's revisions on the host, by name.
+	stored map[string]*appsv1.ControllerRevision
+	// renderers has the renderers that the comparison has made so far, by the name of their revision.
 	renderers map[string]earlier
-	// known are the changes so far. One of them may be of many members.
+	// known has the changes that the comparison has computed so far. Members with equal keys get the same change.
 	known map[changeKey]change
 }
 
-// earlier renders a revision that a member has, or says why hostctl cannot.
+// earlier is the renderer of a revision that a member has, or the error why hostctl cannot render that revision.
 type earlier struct {
 	renderer *render.Renderer
 	err      error
 }
 
 func (p *proposal) newComparison(ctx context.Context) (*comparison, error) {
-	renderer, err := render.New(p.wrapper.WrapperSpec(), p.namespace)
+	renderer, err := render.New(upgrade.Resolve(p.wrapper.WrapperSpec(), &p.wrapper.WrapperStatus().Upgrade), p.namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +93,7 @@ func (p *proposal) newComparison(ctx context.Context) (*comparison, error) {
 	return c, nil
 }
 
-// of is what happens to one member.
+// of returns what the change of the wrapper does to member m.
 func (c *comparison) of(m selection.Member) (change, error) {
 	after, err := c.round.Variant(m)
 	if err != nil {
@@ -124,8 +127,8 @@ func (c *comparison) of(m selection.Member) (change, error) {
 	return made, nil
 }
 
-// held is what a member has, nil if it has nothing. It sets the revision of the key, and a reason if the host cannot tell what the
-// member has.
+// held returns the rendering that member m has now, or nil if the member has nothing. It sets key.revision to the member's revision. If
+// hostctl cannot know what the member has, held returns nil and sets key.reason.
 func (c *comparison) held(m selection.Member, key *changeKey) (*render.Variant, error) {
 	line := c.lines[m.Name]
 	if c.present == nil || line == nil && c.present.WrapperStatus().ClustersOmitted == 0 {
@@ -133,17 +136,17 @@ func (c *comparison) held(m selection.Member, key *changeKey) (*render.Variant, 
 	}
 	switch {
 	case line == nil:
-		key.reason = "the status of the wrapper has no line for it"
+		key.reason = "the status of the wrapper has no line for the cluster"
 		return nil, nil
 	case line.State == v1alpha1.StateUnknown:
-		key.reason = "the manager has not read it yet"
+		key.reason = "the manager has not read the cluster yet"
 		return nil, nil
 	case line.Revision == "":
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil //nolint:nilnil // a member without a revision has no rendering
 	}
 	key.revision = line.Revision
 	if line.Revision == c.present.WrapperStatus().UpdateRevision && waitsForWave(line.Reason) {
-		key.reason = "it has an earlier rendering of the same revision: its labels, or Fairlead itself, changed since"
+		key.reason = "the cluster still has objects that Fairlead rendered from the same revision before the cluster's labels or the version of Fairlead changed"
 		return nil, nil
 	}
 	known, done := c.renderers[line.Revision]
@@ -158,23 +161,23 @@ func (c *comparison) held(m selection.Member, key *changeKey) (*render.Variant, 
 	before, err := known.renderer.VariantFor(m)
 	if err != nil {
 		key.reason = withoutMember(err)
-		return nil, nil //nolint:nilerr // the reason says it
+		return nil, nil //nolint:nilerr // key.reason has the error
 	}
 	return before, nil
 }
 
-// waitsForWave reports whether the reason of a line says that the rollout has not updated the member.
+// waitsForWave reports whether a reason in a member's line means that the rollout has not updated this member yet.
 func waitsForWave(reason string) bool {
 	return slices.Contains([]rollout.Reason{rollout.WaitsForWave, rollout.WaitsForApproval, rollout.WaitsForSuspend, rollout.WaitsForTurn,
 		rollout.WaitsForBudget, rollout.WaitsNoRendering}, rollout.Reason(reason))
 }
 
-// renderer renders a revision that a member has. The wrapper itself tells the content of its present revision, also if that holds a
-// Secret.
+// renderer returns the renderer of a revision that a member has. For the update revision it takes the wrapper's spec and not the stored
+// revision, because a stored revision with a Secret is encrypted.
 func (c *comparison) renderer(name string) (*render.Renderer, error) {
 	status := c.present.WrapperStatus()
 	if name == status.UpdateRevision && status.ObservedGeneration == c.present.GetGeneration() {
-		return render.New(c.present.WrapperSpec(), c.namespace)
+		return render.New(upgrade.Resolve(c.present.WrapperSpec(), &status.Upgrade), c.namespace)
 	}
 	stored := c.stored[name]
 	if stored == nil {
@@ -191,7 +194,8 @@ func (c *comparison) renderer(name string) (*render.Renderer, error) {
 	return render.New(spec, c.namespace)
 }
 
-// objects are the objects that differ between two renderings. before is nil for a member that has nothing.
+// objects returns the objects that differ between two renderings. before is nil for a member that has nothing. held is the name of the
+// revision from which before was rendered.
 func (c *comparison) objects(before, after *render.Variant, held string) ([]objectChange, error) {
 	is, err := after.Render()
 	if err != nil {
@@ -206,7 +210,7 @@ func (c *comparison) objects(before, after *render.Variant, held string) ([]obje
 	return objectChanges(was.Objects, is.Objects, names{before: held, after: c.title()}, c.wrapper.WrapperSpec().OnDelete)
 }
 
-// title names the wrapper's new side in a difference.
+// title names the side after the change in the header of a diff: the file, or the present spec.
 func (p *proposal) title() string {
 	if p.source != "" {
 		return p.source
@@ -214,7 +218,8 @@ func (p *proposal) title() string {
 	return "present spec"
 }
 
-// withoutMember is the text of an error of a rendering. It leaves out the name of the member, so that the error of many is one entry.
+// withoutMember returns the message of a rendering error without the name of the member. Members with the same error can then share an
+// entry of the preview.
 func withoutMember(err error) string {
 	if e := (*overrides.Error)(nil); errors.As(err, &e) {
 		return e.For("").Error()

@@ -4,11 +4,9 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
 // HistoryOptions are the flags of `rollout history`.
@@ -24,6 +24,7 @@ type HistoryOptions struct {
 	Target
 
 	Revision int64
+	Output   string
 }
 
 func newHistory(streams genericiooptions.IOStreams) *HistoryOptions {
@@ -32,17 +33,21 @@ func newHistory(streams genericiooptions.IOStreams) *HistoryOptions {
 
 func newHistoryCommand(o *HistoryOptions) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "history (NAME | cfed/NAME) [--revision N]",
+		Use:   "history (NAME | cfed/NAME) [--revision N | -o json|yaml]",
 		Short: "List the revisions of a wrapper, or show what one of them changed",
 		Long: `history lists the revisions of a wrapper that the host keeps: the last ten, and those in use. The number of a revision is the
-generation of the wrapper that first had its content. CLUSTERS is how many clusters hold it, as the wrapper's status says.
+generation of the wrapper that first had its content. WHO is the user who wrote that content then, and after "again" the last user who
+wrote it again later, for example by an undo. A dash means that the host does not know the user. CLUSTERS is how many clusters hold
+the revision, as the wrapper's status says.
 
   current     the newest revision that every placed cluster has held
   update      the revision of the present spec
   last good   the newest revision of a rollout that was healthy on every cluster that the manager could reach
   failed      the revision with which the rollout failed
 
-With --revision it shows what that revision changed: a diff of objects, overrides and upgrade against the revision before it. A
+With --revision it shows what that revision changed: a diff of objects, overrides and upgrade against the revision before it. With
+approve: Latest each version that the manager takes is a revision too, with the number of the spec: history then shows the changes of
+all of them. It prints on standard error who made each revision, and when. A
 revision that holds a Secret (column CONTENT) is stored encrypted, and hostctl shows nothing of it.`,
 		Example: `  hostctl rollout history shop -n shop
   hostctl rollout history shop -n shop --revision 4`,
@@ -51,6 +56,12 @@ revision that holds a Secret (column CONTENT) is stored encrypted, and hostctl s
 			if cmd.Flags().Changed("revision") && o.Revision < 1 {
 				return exit.Usagef("--revision %d: give the number of a revision, as `%s` lists them", o.Revision, "hostctl rollout history NAME")
 			}
+			if o.Output != "" && o.Output != "json" && o.Output != "yaml" {
+				return exit.Usagef("--output %q: give json or yaml", o.Output)
+			}
+			if o.Output != "" && o.Revision != 0 {
+				return exit.Usagef("--revision prints a diff: leave --output out")
+			}
 			if err := o.Complete(args[0]); err != nil {
 				return err
 			}
@@ -58,11 +69,12 @@ revision that holds a Secret (column CONTENT) is stored encrypted, and hostctl s
 		},
 	}
 	cmd.Flags().Int64Var(&o.Revision, "revision", 0, "show what this revision changed")
+	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "json or yaml (default a table)")
 	o.addTo(cmd)
 	return cmd
 }
 
-// Run lists the revisions, or shows one.
+// Run lists the wrapper's revisions. With --revision it shows what one of them changed.
 func (o *HistoryOptions) Run(ctx context.Context) error {
 	w, err := o.wrapper(ctx)
 	if err != nil {
@@ -73,7 +85,7 @@ func (o *HistoryOptions) Run(ctx context.Context) error {
 		return err
 	}
 	if o.Revision == 0 {
-		return o.list(w, list)
+		return o.print(pastRevisionsOf(w, list))
 	}
 	text, err := o.changes(w, list)
 	if err != nil {
@@ -83,67 +95,45 @@ func (o *HistoryOptions) Run(ctx context.Context) error {
 	return err
 }
 
-func (o *HistoryOptions) list(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) error {
-	status := w.WrapperStatus()
-	holders := make(map[string]int)
-	for i := range status.Clusters {
-		holders[status.Clusters[i].Revision]++
-	}
-	table := tabwriter.NewWriter(o.Out, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(table, "REVISION\tNAME\tAGE\tCLUSTERS\tCONTENT\tIS") // Flush says what went wrong
-	for i := range list {
-		r, content := &list[i], "plain"
-		switch _, err := contentOf(w, r); {
-		case errors.Is(err, errHidden):
-			content = "Secret"
-		case err != nil:
-			content = "unreadable"
-		}
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", r.Revision, r.Name, age(o.Now(), r.CreationTimestamp), holders[r.Name], content,
-			orDash(roles(status, r.Name)))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if status.ClustersOmitted > 0 {
-		_, _ = fmt.Fprintf(o.ErrOut, "• CLUSTERS does not count %d clusters that have no line in the wrapper's status\n", status.ClustersOmitted)
-	}
-	return nil
-}
-
-// roles are what a revision is to the wrapper now.
-func roles(status *v1alpha1.WrapperStatus, name string) string {
-	var all []string
-	for _, role := range []struct{ revision, word string }{
-		{status.CurrentRevision, "current"},
-		{status.UpdateRevision, "update"},
-		{status.Rollout.LastGoodRevision, "last good"},
-		{status.Rollout.Failure.Revision, "failed"},
-	} {
-		if role.revision == name {
-			all = append(all, role.word)
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
-// changes is the difference that the chosen revision made.
+// changes returns the difference that the revision with the chosen number made. With approve: Latest, several revisions can have that
+// number; changes then returns the difference of each.
 func (o *HistoryOptions) changes(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) (string, error) {
-	i, err := numbered(list, o.Revision)
+	last, err := numbered(list, o.Revision)
 	if err != nil {
 		return "", err
 	}
+	i := last
+	for i > 0 && list[i-1].Revision == o.Revision && upgrade.TakesLatest(&w.WrapperSpec().Upgrade) {
+		i--
+	}
+	var text strings.Builder
+	for ; i <= last; i++ {
+		changes, err := o.change(w, list, i)
+		if err != nil {
+			return "", err
+		}
+		text.WriteString(changes)
+	}
+	return text.String(), nil
+}
+
+// change returns the difference between list[i] and the revision before it.
+func (o *HistoryOptions) change(w v1alpha1.Wrapper, list []appsv1.ControllerRevision, i int) (string, error) {
+	_, _ = fmt.Fprintf(o.ErrOut, "• revision %d was made %s ago%s\n", o.Revision, screen.Age(o.Now(), list[i].CreationTimestamp), authorsOf(&list[i]).sentence())
 	after, err := sideOf(w, &list[i])
 	if err != nil {
 		return "", err
 	}
 	if i == 0 {
-		_, _ = fmt.Fprintf(o.ErrOut, "• the host keeps no revision before %d, so everything in it shows as new\n", o.Revision)
+		_, _ = fmt.Fprintf(o.ErrOut, "• the host keeps no revision before %d, so the diff shows everything as added\n", o.Revision)
 		return diff(side{}, after)
 	}
 	before, err := sideOf(w, &list[i-1])
 	if err != nil {
 		return "", err
+	}
+	if before.name == after.name {
+		before.name, after.name = before.name+" ("+list[i-1].Name+")", after.name+" ("+list[i].Name+")"
 	}
 	return diff(before, after)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
 const hunter = "aHVudGVyMg=="
@@ -25,7 +26,7 @@ func secret() *unstructured.Unstructured {
 	return build.Manifest("{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: %s}}", hunter)
 }
 
-// storedRevision is a revision of web with the content of a wrapper, as the manager writes it without a key.
+// storedRevision returns a revision of web with the content of a wrapper, not encrypted, as the manager would store it.
 func storedRevision(t *testing.T, name string, number int64, content *v1alpha1.Federated) *appsv1.ControllerRevision {
 	t.Helper()
 	r, err := revision.Of(&content.Spec)
@@ -37,7 +38,18 @@ func storedRevision(t *testing.T, name string, number int64, content *v1alpha1.F
 		Revision: number, Data: runtime.RawExtension{Raw: r.Data}}
 }
 
-// encrypted encrypts a revision, as the manager does with one that holds a Secret.
+// by sets the user who first wrote the content of a revision.
+func by(user string, r *appsv1.ControllerRevision) *appsv1.ControllerRevision {
+	metav1.SetMetaDataAnnotation(&r.ObjectMeta, v1alpha1.AnnotationWrittenBy, user)
+	return r
+}
+
+func again(user string, r *appsv1.ControllerRevision) *appsv1.ControllerRevision {
+	metav1.SetMetaDataAnnotation(&r.ObjectMeta, v1alpha1.AnnotationRewrittenBy, user)
+	return r
+}
+
+// encrypted returns the revision as the manager stores it if the content has a Secret: encrypted.
 func encrypted(t *testing.T, r *appsv1.ControllerRevision, content *v1alpha1.Federated) *appsv1.ControllerRevision {
 	t.Helper()
 	key, err := revision.NewHistoryKey(make([]byte, revision.HistoryKeyBytes))
@@ -55,8 +67,8 @@ func encrypted(t *testing.T, r *appsv1.ControllerRevision, content *v1alpha1.Fed
 	return r
 }
 
-// history are the revisions of web: 1 (with other objects), 2 (the last good one), 3 (with a Secret, encrypted) and 4, the present
-// one. Revision 7 is of another wrapper.
+// history returns five revisions. Four belong to web: 1 has other objects, 2 is the last good one, 3 has a Secret and is encrypted, 4 is the
+// present one. Revision 7 belongs to another wrapper.
 func history(t *testing.T) []client.Object {
 	t.Helper()
 	first := build.Federated("web").With(build.ConfigMap("settings", "color", "red"), build.ConfigMap("gone")).Obj()
@@ -67,9 +79,9 @@ func history(t *testing.T) []client.Object {
 	other := storedRevision(t, "fed-other-7", 7, first)
 	other.Labels[v1alpha1.LabelUID] = "other"
 	return []client.Object{
-		storedRevision(t, "fed-web-4", 4, web(asIs)),
-		storedRevision(t, "fed-web-2", 2, second),
-		encrypted(t, storedRevision(t, "fed-web-3", 3, third), third),
+		by("system:serviceaccount:argocd:controller", storedRevision(t, "fed-web-4", 4, web(asIs))),
+		again("carol", by("alice@example.com", storedRevision(t, "fed-web-2", 2, second))),
+		again("", by("bob", encrypted(t, storedRevision(t, "fed-web-3", 3, third), third))),
 		storedRevision(t, "fed-web-1", 1, first),
 		other,
 	}
@@ -86,9 +98,10 @@ func historyOf(t *testing.T, objects []client.Object, args ...string) result {
 func TestHistoryListsTheRevisionsOfTheWrapper(t *testing.T) {
 	got := historyOf(t, append(history(t), web(paused)))
 	if got.err != nil || got.stderr != "" {
-		t.Errorf("%v; stderr: %s", got.err, got.stderr)
+		t.Errorf("error %v; stderr: %s", got.err, got.stderr)
 	}
-	golden(t, "history.txt", got.stdout)
+	golden.Equal(t, "history.txt", got.stdout)
+	golden.Equal(t, "history.json", historyOf(t, append(history(t), web(paused)), "-o", "json").stdout)
 
 	got = historyOf(t, append(history(t), web(func(w *v1alpha1.Federated) { w.Status.ClustersOmitted = 7 })))
 	if !strings.Contains(got.stderr, "does not count 7 clusters") {
@@ -106,12 +119,46 @@ func TestHistoryShowsWhatARevisionChanged(t *testing.T) {
 			if first := strings.Contains(got.stderr, "no revision before 1"); first != (number == "1") {
 				t.Errorf("stderr: %s", got.stderr)
 			}
-			golden(t, file, got.stdout)
+			golden.Equal(t, file, got.stdout)
 		})
 	}
 }
 
-// operator wraps a Subscription with a target.
+func TestHistorySaysWhoMadeARevision(t *testing.T) {
+	for name, test := range map[string]struct{ number, says string }{
+		"a revision of an earlier version":        {"1", "• revision 1 was made 9h ago, and the host does not know by whom\n"},
+		"content that was written again":          {"2", "• revision 2 was made 8h ago by alice@example.com; its content was written again later, last by carol\n"},
+		"content that nobody known wrote again":   {"3", "• revision 3 was made 7h ago by bob; its content was written again later, and the host does not know by whom\n"},
+		"an account, of content after hidden one": {"4", "• revision 4 was made 6h ago by system:serviceaccount:argocd:controller\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := historyOf(t, append(history(t), web(asIs)), "--revision", test.number); !strings.Contains(got.stderr, test.says) {
+				t.Errorf("stderr: %s", got.stderr)
+			}
+		})
+	}
+}
+
+// Any program that may write a revision can put control characters into the name of its author. hostctl must not print them.
+func TestTheNameInAHistoryCannotActOnATerminal(t *testing.T) {
+	list := []client.Object{web(asIs), by("mallory\x1b[2J\nroot", storedRevision(t, "fed-web-4", 4, web(asIs)))}
+	for _, args := range [][]string{nil, {"--revision", "4"}, {"-o", "yaml"}} {
+		got := historyOf(t, list, args...)
+		if all := got.stdout + got.stderr; got.err != nil || strings.Contains(all, "\x1b") || strings.Contains(all, "\nroot") || !strings.Contains(all, "mallory") {
+			t.Errorf("%v %v: %q", args, got.err, all)
+		}
+	}
+}
+
+func TestHistoryRefusesAnOutputThatItLacks(t *testing.T) {
+	for _, args := range [][]string{{"-o", "wide"}, {"-o", "json", "--revision", "2"}} {
+		if got := historyOf(t, append(history(t), web(asIs)), args...); got.code() != exit.Usage || got.stdout != "" {
+			t.Errorf("%v: %d %v, %s", args, got.code(), got.err, got.stdout)
+		}
+	}
+}
+
+// operator returns web with a Subscription whose target is the given version.
 func operator(target string) *v1alpha1.Federated {
 	w := web(asIs)
 	w.Spec.Objects = []runtime.RawExtension{build.Raw(build.Manifest(`{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: db}, spec: {installPlanApproval: Manual}}`))}
@@ -125,11 +172,11 @@ func TestHistoryShowsTheChangeOfATarget(t *testing.T) {
 	if got.err != nil {
 		t.Error(got.err)
 	}
-	golden(t, "history-target.diff", got.stdout)
+	golden.Equal(t, "history-target.diff", got.stdout)
 }
 
 func TestHistoryShowsNothingOfARevisionWithASecret(t *testing.T) {
-	inClear := func(t *testing.T) []client.Object { // as an early version of Fairlead stored it
+	inClear := func(t *testing.T) []client.Object { // early versions of Fairlead stored revisions with Secrets unencrypted
 		list := history(t)
 		list[2] = storedRevision(t, "fed-web-3", 3, build.Federated("web").With(secret()).Obj())
 		return list
@@ -140,16 +187,16 @@ func TestHistoryShowsNothingOfARevisionWithASecret(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"the revision itself":       {history, "3", exit.Failed, "revision 3: it holds a Secret"},
-		"the one before it":         {history, "4", exit.Failed, "revision 3: it holds a Secret"},
-		"stored in clear":           {inClear, "3", exit.Failed, "revision 3: it holds a Secret"},
-		"a number that is not kept": {history, "9", exit.Failed, "there is no revision 9"},
-		"a number that is none":     {history, "0", exit.Usage, "give the number of a revision"},
+		"a revision with a Secret":                       {history, "3", exit.Failed, "revision 3: the revision contains a Secret"},
+		"a revision after one with a Secret":             {history, "4", exit.Failed, "revision 3: the revision contains a Secret"},
+		"a revision with a Secret that is not encrypted": {inClear, "3", exit.Failed, "revision 3: the revision contains a Secret"},
+		"the number of a revision that does not exist":   {history, "9", exit.Failed, "there is no revision 9"},
+		"0 as the number":                                {history, "0", exit.Usage, "give the number of a revision"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := historyOf(t, append(test.list(t), web(asIs)), "--revision", test.number)
 			if got.err == nil || got.code() != test.code || !strings.Contains(got.err.Error(), test.says) {
-				t.Errorf("got %d %v, want %d and %q", got.code(), got.err, test.code, test.says)
+				t.Errorf("got exit code %d and error %v, want code %d and %q", got.code(), got.err, test.code, test.says)
 			}
 			if got.stdout != "" {
 				t.Errorf("stdout: %s", got.stdout)

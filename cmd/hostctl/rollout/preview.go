@@ -4,20 +4,17 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
-	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // PreviewOptions are the flags of `rollout preview`.
@@ -37,17 +34,17 @@ func newPreviewCommand(o *PreviewOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preview (NAME | cfed/NAME | -f FILE|DIR|-) [-o json|yaml]",
 		Short: "Show what a change of a wrapper does on each cluster, and in which order",
-		Long: `preview shows which clusters are in which wave, and what changes on each: the objects that it gets, those that differ, and those that
-it loses. Clusters with the same change share one entry. preview also shows the clusters that the wrapper leaves, and those that
-it leaves later because of spec.rollout.maxRemoval. It writes nothing, and asks the host only.
+		Long: `preview shows which clusters are in which wave, and what changes on each: the objects that are added, changed and
+removed. Clusters with the same change share one entry. preview also shows the clusters that the wrapper leaves, and those that
+it leaves later because of spec.rollout.maxRemoval. It writes nothing, and reads only the host.
 
 NAME is a wrapper on the host: preview shows what its present spec still changes. With -f it shows what the wrappers of a file would
 change. The host's API server checks them first by a dry run, with all errors and warnings of admission. If the wrapper is on the
 host already, preview takes the whole spec of the file, as kubectl replace does.
 
-What a cluster has now is the rendering of the revision in the wrapper's status. Drift there does not show. Of a Secret preview
-shows only which fields change. A revision with a Secret is encrypted, so what such a cluster has is not known, unless it is the
-present spec.
+preview compares with the revision that the wrapper's status names for a cluster. It does not see drift on the cluster. For a Secret
+it shows only which fields change. A revision with a Secret is encrypted, so hostctl cannot tell what a cluster with such a revision
+has, unless it is the present spec.
 
 If an override cannot be applied for a cluster, preview shows why, and exits with 1.`,
 		Example: `  hostctl rollout preview -f shop.yaml
@@ -75,7 +72,7 @@ If an override cannot be applied for a cluster, preview shows why, and exits wit
 func (o *PreviewOptions) Validate(args []string) error {
 	switch {
 	case len(args) == 0 && len(o.Files) == 0:
-		return exit.Usagef("say what to preview: NAME or cfed/NAME of a wrapper at the host, or -f FILE")
+		return exit.Usagef("give the wrapper to preview: NAME or cfed/NAME of a wrapper on the host, or -f FILE")
 	case len(args) > 0 && len(o.Files) > 0:
 		return exit.Usagef("give a NAME or -f, not both")
 	case o.Output != "" && o.Output != "json" && o.Output != "yaml":
@@ -84,7 +81,7 @@ func (o *PreviewOptions) Validate(args []string) error {
 	return nil
 }
 
-// Complete reads the argument that names a wrapper, if there is one, and connects to the host.
+// Complete parses the wrapper's name, if the user gave one, and connects to the host.
 func (o *PreviewOptions) Complete(args []string) error {
 	if len(args) > 0 {
 		return o.Target.Complete(args[0])
@@ -97,14 +94,14 @@ func (o *PreviewOptions) Complete(args []string) error {
 	return err
 }
 
-// Run previews each wrapper. An error for one wrapper, or for one cluster, does not hide the others.
+// Run previews each wrapper. After an error for one wrapper or member it still shows the others.
 func (o *PreviewOptions) Run(ctx context.Context) error {
 	proposals, err := o.proposals(ctx)
 	if err != nil && len(proposals) == 0 {
 		return err
 	}
 	failed := []error{err}
-	members, err := o.members(ctx)
+	members, err := render.MembersOf(ctx, o.host)
 	if err != nil {
 		return err
 	}
@@ -124,34 +121,10 @@ func (o *PreviewOptions) Run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// members are the members of the fleet. The manager pushes nothing to a member that is being unjoined.
-func (o *PreviewOptions) members(ctx context.Context) ([]selection.Member, error) {
-	list := &v1alpha1.MemberClusterList{}
-	if err := o.host.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("listing the members: %w", err)
-	}
-	var members []selection.Member
-	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp == nil {
-			members = append(members, selection.Member{Name: list.Items[i].Name, Labels: list.Items[i].Labels})
-		}
-	}
-	return members, nil
-}
-
-// print writes the previews. For programs they are a list, however many wrappers a file has.
+// print writes the previews. For programs it always writes a list, also for a single wrapper.
 func (o *PreviewOptions) print(previews []*preview) error {
-	switch o.Output {
-	case "json":
-		encoder := json.NewEncoder(o.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(previews)
-	case "yaml":
-		content, err := yaml.Marshal(previews)
-		if err == nil {
-			_, err = o.Out.Write(content)
-		}
-		return err
+	if o.Output == encode.JSON || o.Output == encode.YAML {
+		return encode.To(o.Out, o.Output, previews)
 	}
 	for i, p := range previews {
 		text := p.text()

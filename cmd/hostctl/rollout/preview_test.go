@@ -22,9 +22,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
-// dryRunOnly is a host that fails the test at each write that is no dry run. It answers dry runs with refused, if that is not nil.
+// dryRunOnly returns a client for the host that permits only creates and updates as dry runs. Any other write fails the test. If refused is
+// not nil, creates and updates return it.
 func dryRunOnly(t *testing.T, host client.Client, refused error) client.Client {
 	t.Helper()
 	inner, ok := host.(client.WithWatch)
@@ -61,7 +63,7 @@ func dryRunOnly(t *testing.T, host client.Client, refused error) client.Client {
 	})
 }
 
-// previewOf runs `rollout preview` in a folder that has the wrapper as web.yaml, unless it is nil.
+// previewOf runs `rollout preview` in an empty folder. If file is not nil, the folder has the wrapper in a file web.yaml.
 func previewOf(t *testing.T, host client.Client, refused error, file client.Object, args ...string) result {
 	t.Helper()
 	kubeconfig, err := filepath.Abs("testdata/kubeconfig.yaml")
@@ -86,12 +88,12 @@ func previewOf(t *testing.T, host client.Client, refused error, file client.Obje
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(folder) // so that messages name the file as web.yaml
+	t.Chdir(folder) // messages then name the file as web.yaml, without a path
 	defer t.Chdir(before)
 	return run(t, newPreviewCommand(o), s, args...)
 }
 
-// inFile is web as an author writes it, with a change.
+// inFile returns the wrapper web with a change, without the fields that only a wrapper on the host has.
 func inFile(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
 	w := web(asIs)
 	w.UID, w.Generation, w.Status = "", 0, v1alpha1.WrapperStatus{}
@@ -99,7 +101,7 @@ func inFile(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
 	return w
 }
 
-// everywhere is web after its rollout: each member has the present revision.
+// everywhere sets the status of web to that of a finished rollout: each member has the update revision.
 func everywhere(w *v1alpha1.Federated) {
 	finished(w)
 	w.Status.Placement.Leaving, w.Status.Clusters = nil, w.Status.Clusters[1:]
@@ -126,7 +128,7 @@ func TestPreviewShowsTheWavesAndWhatChanges(t *testing.T) {
 		"preview-change.yaml": {asIs, inFile(red), []string{"-f", "web.yaml", "-o", "yaml"}},
 		"preview-same.txt":    {everywhere, inFile(asIs), []string{"-f", "web.yaml"}},
 		"preview-new.txt": {func(w *v1alpha1.Federated) { w.Name = "other" }, inFile(func(w *v1alpha1.Federated) {
-			w.Namespace = "" // of the kubeconfig
+			w.Namespace = "" // the command has to take the namespace from the kubeconfig
 			w.Spec.Suspend = v1alpha1.SuspendRollout
 			w.Spec.Rollout.MaxUnavailable = amount("34%")
 			w.Spec.Rollout.Waves[0].SoakSeconds, w.Spec.Rollout.Waves[1].MaxConcurrent = new(int32(1800)), amount("1")
@@ -147,7 +149,7 @@ func TestPreviewShowsTheWavesAndWhatChanges(t *testing.T) {
 			if got.err != nil || got.stderr != "" {
 				t.Errorf("%v; stderr: %s", got.err, got.stderr)
 			}
-			golden(t, file, got.stdout)
+			golden.Equal(t, file, got.stdout)
 		})
 	}
 }
@@ -172,17 +174,17 @@ func TestPreviewShowsOtherMembersWhenOneCannotBeRendered(t *testing.T) {
 	if got.code() != exit.Failed || !strings.Contains(got.err.Error(), "for north, south: overrides[0].patch[0]") {
 		t.Errorf("%d %v", got.code(), got.err)
 	}
-	golden(t, "preview-broken.txt", got.stdout)
+	golden.Equal(t, "preview-broken.txt", got.stdout)
 }
 
-// The values of a Secret must not show, whichever way they come into the preview.
+// Values of a Secret can get into a preview through an object, an annotation, an override or an error. preview must show none of them.
 func TestPreviewShowsNoValueOfASecret(t *testing.T) {
 	const other = "b3RoZXI="
 	changed := func(w *v1alpha1.Federated) {
 		withObjects(w, build.Federated("").With(build.Manifest(
 			`{apiVersion: v1, kind: Secret, metadata: {name: login, annotations: {note: %s}}, data: {password: %s, user: %s}}`, other, other, other)).Obj())
 	}
-	held := func(w *v1alpha1.Federated) { // every member has the present spec, which holds a Secret
+	held := func(w *v1alpha1.Federated) { // every member has the present spec, which has a Secret
 		withObjects(w, build.Federated("").With(secret()).Obj())
 		for i := range w.Status.Clusters {
 			w.Status.Clusters[i].Revision, w.Status.Clusters[i].Reason = "fed-web-4", ""
@@ -193,8 +195,8 @@ func TestPreviewShowsNoValueOfASecret(t *testing.T) {
 		onHost func(*v1alpha1.Federated)
 		says   string
 	}{
-		"of the present spec":            {held, "changed Secret login: data.password, data.user, metadata.annotations (holds a Secret, so no value is shown)"},
-		"of a revision":                  {ofOlder, "  north: may change, because the host cannot tell what is there now: revision 3: it holds a Secret"},
+		"of the present spec":            {held, "changed Secret login: data.password, data.user, metadata.annotations (contains a Secret, so hostctl shows no value)"},
+		"of a revision":                  {ofOlder, "  north: may change, because hostctl cannot tell what the cluster has now: revision 3: the revision contains a Secret"},
 		"of a wrapper without any":       {finished, "added   Secret login\n    dropped ConfigMap settings"},
 		"of a wrapper that is not there": {func(w *v1alpha1.Federated) { w.Name = "other" }, "  east: new, gets\n    added   Secret login"},
 	} {
@@ -219,13 +221,13 @@ func TestPreviewSaysWhatTheHostCannotTell(t *testing.T) {
 		onHost func(*v1alpha1.Federated)
 		says   string
 	}{
-		"a revision that is gone":    {func(w *v1alpha1.Federated) { w.Status.Clusters[1].Revision = "fed-web-0" }, "north: may change, because the host cannot tell what is there now: the host has no revision fed-web-0 any more"},
-		"a member that was not read": {func(w *v1alpha1.Federated) { w.Status.Clusters[1].State = v1alpha1.StateUnknown }, "north: may change, because the host cannot tell what is there now: the manager has not read it"},
+		"a revision that is gone":    {func(w *v1alpha1.Federated) { w.Status.Clusters[1].Revision = "fed-web-0" }, "north: may change, because hostctl cannot tell what the cluster has now: the host has no revision fed-web-0 any more"},
+		"a member that was not read": {func(w *v1alpha1.Federated) { w.Status.Clusters[1].State = v1alpha1.StateUnknown }, "north: may change, because hostctl cannot tell what the cluster has now: the manager has not read the cluster"},
 		"a line that was left out": {func(w *v1alpha1.Federated) {
 			w.Status.Clusters, w.Status.ClustersOmitted = w.Status.Clusters[:1], 3
-		}, "north, south: may change, because the host cannot tell what is there now: the status of the wrapper has no line"},
+		}, "north, south: may change, because hostctl cannot tell what the cluster has now: the status of the wrapper has no line"},
 		"the same revision, rendered before a label changed": {func(w *v1alpha1.Federated) { w.Status.Clusters[1].Revision = "fed-web-4" },
-			"north: may change, because the host cannot tell what is there now: it has an earlier rendering of the same revision"},
+			"north: may change, because hostctl cannot tell what the cluster has now: the cluster still has objects that Fairlead rendered from the same revision"},
 		"a member that waits for its first revision": {func(w *v1alpha1.Federated) { w.Status.Clusters[1].Revision = "" }, "north: new, gets"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +252,7 @@ func TestPreviewRefuses(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"neither a name nor a file":   {nil, nil, nil, exit.Usage, "say what to preview"},
+		"neither a name nor a file":   {nil, nil, nil, exit.Usage, "give the wrapper to preview"},
 		"a name and a file":           {nil, inFile(asIs), []string{"web", "-f", "web.yaml"}, exit.Usage, "not both"},
 		"a format that is none":       {nil, nil, []string{"web", "-o", "xml"}, exit.Usage, "give json or yaml"},
 		"a file that is not there":    {nil, nil, []string{"-f", "lost.yaml"}, exit.Failed, "lost.yaml"},

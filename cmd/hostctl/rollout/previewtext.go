@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNames is how many names of clusters the text lists. -o json has all of them.
+// maxNames bounds the members that the text names. The output of -o json names all of them.
 const maxNames = 20
 
-// text is the preview for a person.
+// text returns the preview as a text for people.
 func (p *preview) text() string {
 	var b strings.Builder
 	b.WriteString(p.Wrapper)
@@ -31,9 +31,9 @@ func (p *preview) text() string {
 	}
 	switch {
 	case !p.Paced:
-		b.WriteString("without waves: all clusters change at once\n")
+		b.WriteString("without waves: all clusters change at the same time\n")
 	case p.MaxUnavailable > 0:
-		fmt.Fprintf(&b, "at most %d of %s not Healthy when another one begins to change; on failure: %s\n", p.MaxUnavailable, clusters(p.Placed), p.OnFailure)
+		fmt.Fprintf(&b, "another cluster begins to change only while fewer than %d of %s are not Healthy; on failure: %s\n", p.MaxUnavailable, messages.Clusters(p.Placed), p.OnFailure)
 	default:
 		fmt.Fprintf(&b, "on failure: %s\n", p.OnFailure)
 	}
@@ -41,7 +41,7 @@ func (p *preview) text() string {
 		p.Waves[i].write(&b, p.Paced)
 	}
 	if len(p.Leaving) > 0 {
-		fmt.Fprintf(&b, "\nleaves %s: removals wait for no wave\n", messages.Few(p.Leaving, maxNames))
+		fmt.Fprintf(&b, "\nleaves %s: removals do not wait for a wave\n", messages.Few(p.Leaving, maxNames))
 	}
 	if len(p.Withheld) > 0 {
 		fmt.Fprintf(&b, "\nleaves later, because of spec.rollout.maxRemoval: %s\n", messages.Few(p.Withheld, maxNames))
@@ -63,22 +63,22 @@ func (w *wavePreview) write(b *strings.Builder, paced bool) {
 	}
 }
 
-// head says how the clusters of a wave change.
+// head returns what follows the wave's name: how many members the wave has, and how they change.
 func (w *wavePreview) head() string {
 	if w.Clusters == 0 {
-		return "no cluster, so it is passed"
+		return "no cluster, so the rollout passes this wave"
 	}
-	words := clusters(w.Clusters)
+	words := messages.Clusters(w.Clusters)
 	if w.MaxConcurrent < w.Clusters && w.changesAny() {
 		words += fmt.Sprintf(", %d at a time", w.MaxConcurrent)
 	}
 	switch {
 	case w.Stage == wavePassed && w.changesAny():
-		return words + "; has passed, so its clusters change at once"
+		return words + "; has passed already, so its clusters change immediately"
 	case w.Stage == wavePassed:
 		return words + "; has passed"
 	case !w.changesAny():
-		return words + "; nothing changes, so it is passed"
+		return words + "; nothing changes, so the rollout passes this wave"
 	case w.Stage == waveBegun:
 		words += "; has begun"
 	case w.Approve != "":
@@ -107,9 +107,9 @@ func (c *change) words() string {
 	case changeUpdate:
 		return "changes from " + c.Revision
 	case changeUnknown:
-		return "may change, because the host cannot tell what is there now: " + c.Reason
+		return "may change, because hostctl cannot tell what the cluster has now: " + c.Reason
 	case changeRefused:
-		return "nothing can be rendered, so what is there stays: " + c.Reason
+		return "hostctl cannot render the wrapper, so the cluster keeps what it has: " + c.Reason
 	}
 	return "not changed"
 }
@@ -120,17 +120,10 @@ func (c *objectChange) write(b *strings.Builder) {
 	case c.Stays != "":
 		fmt.Fprintf(b, " (stays on the cluster: %s)", c.Stays)
 	case c.Hidden:
-		fmt.Fprintf(b, ": %s (holds a Secret, so no value is shown)", strings.Join(c.Fields, ", "))
+		fmt.Fprintf(b, ": %s (contains a Secret, so hostctl shows no value)", strings.Join(c.Fields, ", "))
 	}
 	b.WriteString("\n")
 	for line := range strings.Lines(c.Diff) {
 		b.WriteString("      " + line)
 	}
-}
-
-func clusters(n int) string {
-	if n == 1 {
-		return "1 cluster"
-	}
-	return fmt.Sprintf("%d clusters", n)
 }

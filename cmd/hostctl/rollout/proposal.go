@@ -18,17 +18,20 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// proposal is a wrapper to preview.
+// proposal is a wrapper to preview, from the host or from a file.
 type proposal struct {
 	Target
 
-	// wrapper is the wrapper as it would be, and present as it is on the host; nil if it is not there. Without a file they are the same.
-	wrapper, present v1alpha1.Wrapper
-	// source is the file of the wrapper; "" if it comes from the host.
+	// wrapper is the wrapper after the change.
+	wrapper v1alpha1.Wrapper
+	// present is the wrapper on the host now; nil if the host does not have it. Without a file, present and wrapper are the same.
+	present v1alpha1.Wrapper
+	// source is the name of the file; "" if the wrapper comes from the host.
 	source string
 }
 
-// proposals are the wrapper with the name of the argument, or those of the files. With an error it may still return some.
+// proposals returns the wrapper that the user named, or the wrappers in the files. It can return both some wrappers and an error about
+// others.
 func (o *PreviewOptions) proposals(ctx context.Context) ([]proposal, error) {
 	if len(o.Files) == 0 {
 		w, err := o.wrapper(ctx)
@@ -69,13 +72,14 @@ func (o *PreviewOptions) proposals(ctx context.Context) ([]proposal, error) {
 	return proposals, errors.Join(failed...)
 }
 
-// check reads the wrapper that is on the host, and lets the host's API server check the new one by a dry run. The wrapper is then as
-// the API server would store it. If the API server may not or cannot check it, hostctl makes the checks that it shares with admission.
+// check reads the present wrapper from the host, and makes the host's API server check the new wrapper in a dry run. It replaces
+// p.wrapper by the result of the dry run, which has the API server's defaults. If the user may not write wrappers, or no webhook
+// responds, hostctl makes most of admission's checks itself.
 func (p *proposal) check(ctx context.Context) error {
 	present := p.empty()
 	switch err := p.host.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: p.name}, present); {
 	case apierrors.IsNotFound(err):
-		*p.wrapper.WrapperStatus() = v1alpha1.WrapperStatus{} // a file may have one, and a create drops it
+		*p.wrapper.WrapperStatus() = v1alpha1.WrapperStatus{} // a file may have a status; the API server drops it at a creation, so drop it too
 	case err != nil:
 		return fmt.Errorf("reading it from the host: %w", err)
 	case present.GetDeletionTimestamp() != nil:
@@ -98,19 +102,19 @@ func (p *proposal) check(ctx context.Context) error {
 		return nil
 	case isUnchecked(err):
 		_, _ = fmt.Fprintf(p.ErrOut, "• the host's API server did not check %s, so hostctl makes fewer checks: %s\n", render.TitleOf(p.wrapper), plain.Error(err))
-		return overrides.ValidateWork(p.wrapper.WrapperSpec()).ToAggregate() // preview makes the other checks of admission
+		return overrides.ValidateWork(p.wrapper.WrapperSpec()).ToAggregate() // method preview makes the other checks of admission
 	}
 	return err
 }
 
-// isUnchecked reports whether an error of a dry run says nothing about the wrapper: the user may not write it, or a webhook does not
-// answer.
+// isUnchecked reports whether the dry run failed for another cause than the wrapper: the user may not write wrappers, or a webhook does
+// not respond.
 func isUnchecked(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// clientWrapper is a wrapper of either kind, as the client takes it.
+// clientWrapper is a Federated or a ClusterFederated, with the methods that a client needs.
 type clientWrapper interface {
 	client.Object
 	v1alpha1.Wrapper
@@ -124,5 +128,5 @@ func (p *proposal) empty() clientWrapper {
 }
 
 func copyOf(w v1alpha1.Wrapper) clientWrapper {
-	return w.DeepCopyObject().(clientWrapper) //nolint:forcetypeassert // both wrappers are one
+	return w.DeepCopyObject().(clientWrapper) //nolint:forcetypeassert // both kinds of wrapper implement clientWrapper
 }

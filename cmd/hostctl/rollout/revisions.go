@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
-// errHidden is for a revision whose content hostctl does not show.
-var errHidden = errors.New("it holds a Secret, or an override that can apply to one, so only the manager reads it and hostctl shows nothing of it")
+// errHidden is the error for a revision that has a Secret. hostctl does not show its content.
+var errHidden = errors.New("the revision contains a Secret, or an override that can apply to a Secret, so only the manager can read it and hostctl does not show it")
 
-// revisions are the revisions of a wrapper that the host keeps, the oldest first.
+// revisions returns the wrapper's revisions on the host, the oldest first.
 func (t *Target) revisions(ctx context.Context, w v1alpha1.Wrapper) ([]appsv1.ControllerRevision, error) {
 	list := &appsv1.ControllerRevisionList{}
 	err := t.host.List(ctx, list, client.InNamespace(v1alpha1.Identity(w).Beside()),
@@ -34,18 +34,19 @@ func (t *Target) revisions(ctx context.Context, w v1alpha1.Wrapper) ([]appsv1.Co
 	return list.Items, nil
 }
 
-// numbered returns the index of the revision with a number. If a lost key made the manager write one again, it is the newer one.
+// numbered returns the index of the revision with this number. Two revisions can have the same number, for example after the host lost an
+// encryption key; numbered then returns the newer one.
 func numbered(list []appsv1.ControllerRevision, number int64) (int, error) {
 	for i := range slices.Backward(list) {
 		if list[i].Revision == number {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no revision %d: the host keeps ten and those in use", number)
+	return 0, fmt.Errorf("there is no revision %d: the host keeps the last ten revisions and those in use", number)
 }
 
-// contentOf returns the content of a revision, or an error that wraps errHidden. An early version of Fairlead stored Secrets in
-// clear, and hostctl shows these as little as the others.
+// contentOf returns the content of a revision. For a revision with a Secret it returns an error that wraps errHidden, also if the content is
+// not encrypted, as in early versions of Fairlead.
 func contentOf(w v1alpha1.Wrapper, r *appsv1.ControllerRevision) (revision.Revision, error) {
 	var noKey *revision.HistoryKey
 	content, err := noKey.Decode(r.Data.Raw, w.GetUID(), r.Name)

@@ -25,12 +25,13 @@ import (
 )
 
 var (
-	// errNoRollout is for a wrapper whose spec.rollout paces no change.
-	errNoRollout = errors.New("it has no rollout: spec.rollout has neither waves nor maxUnavailable, progressDeadlineSeconds or onFailure")
-	errDeleted   = errors.New("it is being deleted, so nothing of it is rolled out")
+	// errNoRollout is the error for a wrapper whose spec.rollout has none of the fields with which members change one after the
+	// other.
+	errNoRollout = errors.New("the wrapper has no rollout: spec.rollout has neither waves nor maxUnavailable, progressDeadlineSeconds or onFailure")
+	errDeleted   = errors.New("the wrapper is being deleted, so it has no rollout")
 )
 
-// New makes the group of commands.
+// New returns the command `hostctl rollout` with all subcommands.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
@@ -64,18 +65,18 @@ host. To let a wave begin, see hostctl approve --wave.`,
 	return cmd
 }
 
-// Target is the wrapper that a command is about, and what every command needs to reach it.
+// Target is the wrapper about which the user calls a subcommand, with what the subcommand needs to reach the host.
 type Target struct {
 	genericiooptions.IOStreams
 
-	// Connect makes the client for the host. Tests set a function that needs no cluster.
+	// Connect returns a client for the host. Tests set a function that needs no cluster.
 	Connect func() (client.Client, error)
-	// Now is the clock.
+	// Now returns the present time.
 	Now func() time.Time
 
 	flags *genericclioptions.ConfigFlags
 
-	// filled in by Complete
+	// Complete sets the fields below.
 	kind            v1alpha1.WrapperKind
 	namespace, name string
 	host            client.Client
@@ -94,13 +95,13 @@ func newTarget(streams genericiooptions.IOStreams) Target {
 	}}
 }
 
-// addTo adds the flags of the connection to a command, and the completion of its first argument.
+// addTo adds the connection's flags to a command, and the shell completion of its first argument.
 func (t *Target) addTo(cmd *cobra.Command) {
 	t.flags.AddFlags(cmd.Flags())
 	cmd.ValidArgsFunction = complete.Wrapper(t.flags)
 }
 
-// Complete reads the argument that names the wrapper.
+// Complete parses the wrapper's name, and connects to the host.
 func (t *Target) Complete(name string) error {
 	var err error
 	if t.kind, t.name, err = render.ParseName(name); err != nil {
@@ -119,7 +120,7 @@ func (t *Target) wrapper(ctx context.Context) (v1alpha1.Wrapper, error) {
 	return connect.Wrapper(ctx, t.host, t.kind, t.namespace, t.name)
 }
 
-// commandLine is the `hostctl rollout` command line with a verb for the wrapper.
+// commandLine returns `hostctl rollout VERB` with the arguments for this wrapper. Messages show it.
 func (t *Target) commandLine(verb string) string {
 	if t.kind == v1alpha1.KindClusterFederated {
 		return "hostctl rollout " + verb + " cfed/" + t.name

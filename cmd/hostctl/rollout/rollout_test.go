@@ -5,13 +5,9 @@ package rollout
 import (
 	"bytes"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,14 +21,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var update = flag.Bool("update", false, "write the golden files in testdata anew")
-
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 
-// web is a wrapper whose rollout has passed wave canary with east, and waits for the approval of wave last. The manager is removing
-// the wrapper from west.
+// web returns a wrapper with a rollout in two waves. Wave canary with member east has passed. Wave last, with the other members, waits for an
+// Approval. The manager is removing the wrapper from member west.
 func web(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
 	last := build.Wave("last")
 	last.Approval = v1alpha1.WaveManual
@@ -78,8 +72,8 @@ func finished(w *v1alpha1.Federated) {
 	w.Status.Counts.Updated = new(int32(3))
 }
 
-// hostWith is a host with these objects and the members of web.
-func hostWith(t *testing.T, objects ...client.Object) client.Client {
+// hostWith returns a client for a fake host that has these objects, and the members of web.
+func hostWith(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "testdata/kubeconfig.yaml")
 	scheme := runtime.NewScheme()
@@ -96,7 +90,7 @@ func hostWith(t *testing.T, objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithObjects(objects...).WithStatusSubresource(&v1alpha1.Federated{}).Build()
 }
 
-// setUp gives a command the fake host and the clock of the test.
+// setUp makes a subcommand use this fake host, and a clock that stands still.
 func (t *Target) setUp(host client.Client) {
 	t.Connect = func() (client.Client, error) { return host, nil }
 	t.Now = func() time.Time { return now }
@@ -109,7 +103,7 @@ type result struct {
 
 func (r result) code() int { return exit.CodeOf(r.err) }
 
-// run runs a command with args. The streams are those that the command was made with.
+// run runs a command with args, and returns its error and what it wrote to streams.
 func run(t *testing.T, cmd *cobra.Command, streams *streams, args ...string) result {
 	t.Helper()
 	cmd.SetArgs(args)
@@ -127,22 +121,4 @@ func newStreams(answer string) *streams {
 	s := &streams{}
 	s.IOStreams = genericiooptions.IOStreams{In: bytes.NewBufferString(answer), Out: &s.out, ErrOut: &s.said}
 	return s
-}
-
-// golden compares text with a file in testdata.
-func golden(t *testing.T, file, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }

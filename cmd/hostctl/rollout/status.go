@@ -4,7 +4,6 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// pollInterval is the pause between two reads of -w.
+// pollInterval is the time between two reads of the wrapper with -w.
 const pollInterval = 2 * time.Second
 
 // StatusOptions are the flags of `rollout status`.
@@ -28,10 +27,13 @@ type StatusOptions struct {
 	Watch  bool
 	Output string
 
-	// OnTerminal reports whether standard output is a terminal, on which -w redraws.
+	// OnTerminal reports whether standard output is a terminal. If so, -w draws each state over the previous one.
 	OnTerminal func() bool
-	// Pause waits between two reads of -w, or returns an error when the command is interrupted.
+	// Pause waits for pollInterval. It returns an error if the user interrupts the command meanwhile.
 	Pause func(context.Context) error
+
+	// wavesNoted is true when the user has read that the waves of the members are unknown.
+	wavesNoted bool
 }
 
 func newStatus(streams genericiooptions.IOStreams) *StatusOptions {
@@ -41,15 +43,18 @@ func newStatus(streams genericiooptions.IOStreams) *StatusOptions {
 func newStatusCommand(o *StatusOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status (NAME | cfed/NAME) [-w] [-o json|yaml]",
-		Short: "Show how far the rollout of a wrapper has come",
+		Short: "Show how far a change of a wrapper has come",
 		Long: `status shows each cluster of a wrapper with its wave, its revision and its state, then how many clusters are updated, and what the
-rollout waits for. It asks the host only.
+rollout waits for. It reads only the host: the wrapper, and the labels of the MemberClusters for the column WAVE. Without the right to
+list MemberClusters the column has dashes. For a wrapper that has no rollout it shows the clusters without waves, and whether the
+wrapper is Ready.
 
-With -w it goes on until the rollout is Complete, Paused or RolledBack. On a terminal it draws the table anew. In a pipe it prints
-a line for each change.
+With -w it shows every change until the rollout is Complete, Paused or RolledBack; without a rollout, until the wrapper is Ready or
+Stalled. On a terminal it draws the table again. In a pipe it prints a line for each change.
 
-Exit codes: 0 if the rollout is Complete or goes on by itself, 4 if it waits for a person: for the approval of a wave, because it is
-suspended, or because it has failed and stands still.`,
+Exit codes: 0 if the rollout is Complete or goes on by itself, 4 if it waits for a person: for the approval of a wave, because the
+wrapper is suspended, or because the rollout has failed. Without a rollout, 4 if the wrapper is Stalled, suspended, or waits for an
+Approval.`,
 		Example: `  hostctl rollout status shop -n shop
   hostctl rollout status cfed/fast -w`,
 		Args: cobra.ExactArgs(1),
@@ -63,7 +68,7 @@ suspended, or because it has failed and stands still.`,
 			return o.Run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVarP(&o.Watch, "watch", "w", false, "go on until the rollout is complete or has failed")
+	cmd.Flags().BoolVarP(&o.Watch, "watch", "w", false, "show every change until the rollout is complete or has failed")
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "json or yaml (default text)")
 	o.addTo(cmd)
 	return cmd
@@ -80,7 +85,7 @@ func (o *StatusOptions) Validate() error {
 	return nil
 }
 
-// Run prints the rollout, once or with every change.
+// Run prints the rollout once. With -w it prints the rollout at every change.
 func (o *StatusOptions) Run(ctx context.Context) error {
 	if o.Watch {
 		return o.watch(ctx)
@@ -96,17 +101,8 @@ func (o *StatusOptions) Run(ctx context.Context) error {
 }
 
 func (o *StatusOptions) print(p *progress) error {
-	switch o.Output {
-	case "json":
-		encoder := json.NewEncoder(o.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(p)
-	case "yaml":
-		content, err := yaml.Marshal(p)
-		if err == nil {
-			_, err = o.Out.Write(content)
-		}
-		return err
+	if o.Output == encode.JSON || o.Output == encode.YAML {
+		return encode.To(o.Out, o.Output, p)
 	}
 	text, err := p.text(o.Now(), o.OnTerminal())
 	if err == nil {
@@ -115,7 +111,7 @@ func (o *StatusOptions) print(p *progress) error {
 	return err
 }
 
-// exitCode is the error that carries the exit code of a rollout in this state.
+// exitCode returns an error with code Waits if the rollout waits for a person; otherwise nil.
 func (p *progress) exitCode() error {
 	if p.WaitsForPerson {
 		return exit.Silently(exit.Waits)

@@ -8,14 +8,18 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
-// statusOf runs `rollout status`. Before each further read of -w the next change is made to the wrapper. After the last one the
-// command is interrupted.
+// statusOf runs `rollout status`. With -w, it makes the next one of changes to the wrapper before each read but the first. After the last
+// change it interrupts the command.
 func statusOf(t *testing.T, host client.Client, terminal bool, changes []func(*v1alpha1.Federated), args ...string) result {
 	t.Helper()
 	s := newStreams("")
@@ -52,7 +56,7 @@ func TestStatusShowsTheClustersInTheOrderOfTheirWaves(t *testing.T) {
 			if got.code() != exit.Waits || !exit.Silent(got.err) {
 				t.Errorf("it waits for an approval, and the command returns %v", got.err)
 			}
-			golden(t, file, got.stdout)
+			golden.Equal(t, file, got.stdout)
 		})
 	}
 }
@@ -64,7 +68,7 @@ func TestStatusNamesTheReasonOfAWaitAndTheRemedy(t *testing.T) {
 		says   string
 	}{
 		"an approval": {asIs, exit.Waits, "is Progressing in wave last since 2m: `hostctl approve web -n shop --wave last` lets wave last begin (WaveNeedsApproval)"},
-		"suspended":   {suspended, exit.Waits, "; `hostctl rollout resume web -n shop` lets it go on (Suspended)"},
+		"suspended":   {suspended, exit.Waits, "; `hostctl rollout resume web -n shop` lets the rollout go on (Suspended)"},
 		"suspended with every write": {func(w *v1alpha1.Federated) { suspended(w); w.Spec.Suspend = v1alpha1.SuspendAll }, exit.Waits,
 			"spec.suspend is Rollout or All (Suspended)"},
 		"paused": {paused, exit.Waits, "fed-web-4 failed in wave canary on cluster east (Invalid): change the spec, or `hostctl approve web -n shop --retry`"},
@@ -87,21 +91,43 @@ func TestStatusNamesTheReasonOfAWaitAndTheRemedy(t *testing.T) {
 	}
 }
 
+// A RoleBinding in one namespace cannot grant MemberClusters, which are cluster-scoped.
+func TestStatusNeedsNoMemberClusters(t *testing.T) {
+	host := interceptor.NewClient(hostWith(t, web(asIs)), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := list.(*v1alpha1.MemberClusterList); ok {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "memberclusters"}, "", errors.New("no"))
+			}
+			return c.List(ctx, list, opts...)
+		}})
+	same := func(*v1alpha1.Federated) {}
+	for file, args := range map[string][]string{"status-oncall.txt": {"web", "-n", "shop"}, "watch-oncall.txt": {"web", "-n", "shop", "-w"}} {
+		t.Run(file, func(t *testing.T) {
+			got := statusOf(t, host, false, []func(*v1alpha1.Federated){same}, args...)
+			if got.code() != exit.Waits {
+				t.Errorf("it waits for an approval, and the command returns %v", got.err)
+			}
+			golden.Equal(t, file, got.stdout)
+			if strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "your account may not list MemberClusters") {
+				t.Errorf("stderr has %q, want one line", got.stderr)
+			}
+		})
+	}
+}
+
 func TestStatusRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		code int
 		says string
 	}{
-		"a wrapper that has no rollout":       {[]string{"plain", "-n", "shop"}, exit.Failed, "it has no rollout"},
 		"a wrapper that is not there":         {[]string{"lost", "-n", "shop"}, exit.Failed, "there is no Federated lost in namespace shop"},
 		"a format that is none":               {[]string{"web", "-o", "xml"}, exit.Usage, "give json or yaml"},
 		"a format with -w":                    {[]string{"web", "-w", "-o", "json"}, exit.Usage, "leave --output out"},
 		"a kind that is neither of the kinds": {[]string{"member/web"}, exit.Usage, "cfed/NAME for a ClusterFederated"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plain := web(func(w *v1alpha1.Federated) { w.Name, w.Spec.Rollout = "plain", v1alpha1.Rollout{} })
-			got := statusOf(t, hostWith(t, web(asIs), plain), false, nil, test.args...)
+			got := statusOf(t, hostWith(t, web(asIs)), false, nil, test.args...)
 			if got.err == nil || got.code() != test.code || !strings.Contains(got.err.Error(), test.says) {
 				t.Errorf("got %d %v, want %d and %q", got.code(), got.err, test.code, test.says)
 			}
@@ -125,12 +151,13 @@ func TestStatusWatchesUntilTheRolloutIsOver(t *testing.T) {
 		"watch-terminal.txt": {true, []func(*v1alpha1.Federated){finished}, exit.Done},
 	} {
 		t.Run(file, func(t *testing.T) {
-			// A change after the end would fail the golden file.
+			// Each case gets one more change (begun) after its last one. The command must end without reading it; otherwise the
+			// output differs from the golden file.
 			got := statusOf(t, hostWith(t, web(asIs)), test.terminal, append(test.changes, begun), "web", "-n", "shop", "-w")
 			if got.code() != test.code || got.err != nil && !exit.Silent(got.err) {
 				t.Errorf("returned %v", got.err)
 			}
-			golden(t, file, got.stdout)
+			golden.Equal(t, file, got.stdout)
 		})
 	}
 }

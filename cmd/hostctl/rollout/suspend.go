@@ -37,13 +37,13 @@ does a rollback. spec.suspend: All stops every write of the wrapper; set it with
 func newResumeCommand(o *SuspendOptions) *cobra.Command {
 	return o.command(v1alpha1.SuspendNone, &cobra.Command{
 		Use:     "resume NAME | cfed/NAME",
-		Short:   "Let the waves of a suspended wrapper begin again",
+		Short:   "Resume a suspended rollout: its next waves may begin",
 		Long:    `resume sets spec.suspend to None, if it is Rollout. It does not lift spec.suspend: All.`,
 		Example: `  hostctl rollout resume shop -n shop`,
 	})
 }
 
-// command completes a command that sets spec.suspend.
+// command makes cmd set spec.suspend to policy, and adds its flags.
 func (o *SuspendOptions) command(policy v1alpha1.SuspendPolicy, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func (o *SuspendOptions) command(policy v1alpha1.SuspendPolicy, cmd *cobra.Comma
 	return cmd
 }
 
-// Run sets spec.suspend, unless it has that value already.
+// Run sets spec.suspend. It writes nothing if the wrapper has that value already.
 func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy) error {
 	w, err := o.wrapper(ctx)
 	if err != nil {
@@ -73,13 +73,13 @@ func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy)
 		_, _ = fmt.Fprintf(o.ErrOut, "• %s: spec.suspend is %s already\n", title, policy)
 		return nil
 	case present == v1alpha1.SuspendAll:
-		return fmt.Errorf("changing spec.suspend of %s: it is All, which stops every write and not only the rollout; to lift that: `%s`", title, o.liftCommand())
+		return fmt.Errorf("changing spec.suspend of %s: it is All, which stops every write and not only the rollout; to resume all writes, run `%s`", title, o.liftCommand())
 	case policy == v1alpha1.SuspendRollout && !spec.Rollout.IsPaced():
 		return fmt.Errorf("suspending the rollout of %s: %w", title, errNoRollout)
 	case w.GetDeletionTimestamp() != nil:
 		return fmt.Errorf("changing spec.suspend of %s: %w", title, errDeleted)
 	}
-	o.warnOfGitOps(w, "suspend") // the write takes the field over, so it has to come after this
+	o.warnOfGitOps(w, "suspend") // warn before the write, which makes hostctl the field manager of the field
 	err = o.patch(ctx, w, o.DryRun, func() { spec.Suspend = policy })
 	if err != nil {
 		return fmt.Errorf("changing spec.suspend of %s: %w", title, err)
@@ -92,7 +92,7 @@ func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy)
 	return nil
 }
 
-// liftCommand is the command line that lifts spec.suspend: All.
+// liftCommand returns the kubectl command that ends suspend: All.
 func (o *SuspendOptions) liftCommand() string {
 	const patch = ` --type merge -p '{"spec":{"suspend":"None"}}'`
 	if o.kind == v1alpha1.KindClusterFederated {

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// managedBy makes a GitOps agent the manager of fields of the spec.
+// managedBy returns a change of web: the field manager manager owns these fields of the spec. fields is in the format of managedFields.
 func managedBy(manager, fields string) func(*v1alpha1.Federated) {
 	return func(w *v1alpha1.Federated) {
 		w.ManagedFields = append(w.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
@@ -38,7 +38,7 @@ func TestSuspendAndResumeSetSpecSuspend(t *testing.T) {
 		"a dry run":                 {"suspend", asIs, []string{"--dry-run"}, "", exit.Done, "spec.suspend is Rollout (dry run)\n"},
 		"a wave that has begun":     {"suspend", func(w *v1alpha1.Federated) { w.Status.Rollout.Begun = v1alpha1.Yes }, nil, v1alpha1.SuspendRollout, exit.Done, "wave last has begun"},
 		"every write is stopped":    {"suspend", set(v1alpha1.SuspendAll), nil, v1alpha1.SuspendAll, exit.Failed, "it is All"},
-		"nothing is paced":          {"suspend", func(w *v1alpha1.Federated) { w.Spec.Rollout = v1alpha1.Rollout{} }, nil, "", exit.Failed, "it has no rollout"},
+		"nothing is paced":          {"suspend", func(w *v1alpha1.Federated) { w.Spec.Rollout = v1alpha1.Rollout{} }, nil, "", exit.Failed, "the wrapper has no rollout"},
 		"a held rollout goes on":    {"resume", set(v1alpha1.SuspendRollout), nil, v1alpha1.SuspendNone, exit.Done, "spec.suspend is None\n"},
 		"nothing is held":           {"resume", asIs, nil, "", exit.Done, "is None already"},
 		"resume does not lift All":  {"resume", set(v1alpha1.SuspendAll), nil, v1alpha1.SuspendAll, exit.Failed, `kubectl patch federated web -n shop --type merge -p '{"spec":{"suspend":"None"}}'`},

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/federate/revision"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
 // UndoOptions are the flags of `rollout undo`.
@@ -28,7 +29,7 @@ type UndoOptions struct {
 	Yes        bool
 	DryRun     bool
 
-	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
+	// CanAsk reports whether standard input is a terminal, so that the command can ask the user a question.
 	CanAsk func() bool
 }
 
@@ -41,13 +42,16 @@ func newUndoCommand(o *UndoOptions) *cobra.Command {
 		Use:   "undo (NAME | cfed/NAME) [--to-revision N]",
 		Short: "Write the content of an earlier revision as the spec",
 		Long: `undo writes spec.objects, spec.overrides and spec.upgrade of an earlier revision as the present spec of a wrapper. It shows the
-difference, and asks. The rest of the spec stays as it is. What it writes goes out as any other change does, in waves where the wrapper has them.
+difference, and asks before it writes. The rest of the spec stays as it is. The change goes out like any other, in waves if the wrapper has waves.
 
 Without --to-revision it takes the last good revision of the rollout. If that is the present revision, or the rollout has no last
-good revision, it takes the revision before the present one.
+good revision, it takes the newest one before the present one that has other content.
 
-A revision that holds a Secret is stored encrypted, so only the manager can read it: write its content from your repository. Where
-a GitOps agent manages the wrapper, undo says that the agent will write the spec back.`,
+undo does not change the versions that the manager took for approve: Latest. They are not part of the spec, and OLM cannot downgrade. To
+hold a version, write it as targetCSV.
+
+A revision that holds a Secret is stored encrypted, so undo cannot write it: apply the earlier manifest from your repository. If
+a GitOps agent manages the wrapper, undo warns that the agent will write the spec back.`,
 		Example: `  hostctl rollout undo shop -n shop
   hostctl rollout undo shop -n shop --to-revision 2 --dry-run`,
 		Args: cobra.ExactArgs(1),
@@ -72,7 +76,7 @@ a GitOps agent manages the wrapper, undo says that the agent will write the spec
 	return cmd
 }
 
-// Run shows the difference, asks, and writes it.
+// Run shows the difference to the earlier revision, asks the user, and writes the content of that revision into the spec.
 func (o *UndoOptions) Run(ctx context.Context) error {
 	w, err := o.wrapper(ctx)
 	if err != nil {
@@ -89,9 +93,12 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 	}
 	if !differs {
 		_, _ = fmt.Fprintf(o.ErrOut, "• %s has the content of %s already\n", title, old.name)
+		if upgrade.TakesLatest(&w.WrapperSpec().Upgrade) {
+			_, _ = fmt.Fprintln(o.ErrOut, "• undo does not take back a version of approve: Latest, because OLM cannot downgrade; to hold a version, write it as targetCSV")
+		}
 		return nil
 	}
-	o.warnOfGitOps(w, "objects", "overrides", "upgrade") // the write takes the fields over, so it has to come after this
+	o.warnOfGitOps(w, "objects", "overrides", "upgrade") // warn before the write, which makes hostctl the field manager of the fields
 	if !o.Yes && !o.DryRun {
 		if err := ask.Confirm(o.IOStreams, "undoing a change of "+w.GetName(), o.question(w, old)); err != nil {
 			return err
@@ -117,10 +124,10 @@ func (o *UndoOptions) question(w v1alpha1.Wrapper, old side) string {
 	if w.WrapperSpec().Rollout.IsPaced() {
 		how = "as spec.rollout says"
 	}
-	return fmt.Sprintf("Write %s as the spec of %s? It goes out %s.", old.name, render.TitleOf(w), how)
+	return fmt.Sprintf("Write %s as the spec of %s? The change goes out %s.", old.name, render.TitleOf(w), how)
 }
 
-// earlier is the revision that undo writes.
+// earlier returns the revision that undo writes: the one of --to-revision, or else the one of method previous.
 func (o *UndoOptions) earlier(ctx context.Context, w v1alpha1.Wrapper) (side, error) {
 	if w.GetDeletionTimestamp() != nil {
 		return side{}, errDeleted
@@ -138,11 +145,22 @@ func (o *UndoOptions) earlier(ctx context.Context, w v1alpha1.Wrapper) (side, er
 	if err != nil {
 		return side{}, err
 	}
-	return sideOf(w, &list[i])
+	return writtenSideOf(w, &list[i])
 }
 
-// previous returns the index of the last good revision. If the present revision is good, or no revision is, it returns the index of
-// the revision before the present one.
+// writtenSideOf returns a revision without the versions that the manager took for approve: Latest. An author cannot write these into a spec.
+func writtenSideOf(w v1alpha1.Wrapper, r *appsv1.ControllerRevision) (side, error) {
+	s, err := sideOf(w, r)
+	if err != nil {
+		return s, err
+	}
+	s.content, err = s.content.AsWritten()
+	return s, err
+}
+
+// previous returns the index of the revision that undo writes by default. It is the last good revision. If there is none, or if that is the
+// update revision, it is the revision before the update revision. With approve: Latest, previous skips revisions that differ
+// from the spec only in a taken version.
 func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) (int, error) {
 	status := w.WrapperStatus()
 	named := func(name string) int {
@@ -151,19 +169,36 @@ func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevis
 	if status.ObservedGeneration != w.GetGeneration() {
 		return 0, errors.New("the host's manager has not acted on the present spec yet, so the revision before it is not known: try again in a moment, or give --to-revision")
 	}
+	now, err := revision.Of(w.WrapperSpec())
+	if err != nil {
+		return 0, err
+	}
 	if good := status.Rollout.LastGoodRevision; good != "" && good != status.UpdateRevision {
 		if i := named(good); i >= 0 {
-			return i, nil
+			// If hostctl cannot read the revision, previous returns it all the same: the caller reads it again, and shows the
+			// error to the user.
+			if s, err := writtenSideOf(w, &list[i]); err != nil || s.content.Hash != now.Hash {
+				return i, nil
+			}
 		}
 	}
 	present := named(status.UpdateRevision)
 	if present < 1 {
 		return 0, fmt.Errorf("the host keeps no revision before the present one: `%s` lists them, and --to-revision takes any of them", o.commandLine("history"))
 	}
-	return present - 1, nil
+	if !upgrade.TakesLatest(&w.WrapperSpec().Upgrade) {
+		return present - 1, nil
+	}
+	i := present - 1
+	for ; i > 0; i-- {
+		if s, err := writtenSideOf(w, &list[i]); err != nil || s.content.Hash != now.Hash {
+			break // as above: the caller shows the error
+		}
+	}
+	return i, nil
 }
 
-// show prints the difference between the present spec and an earlier revision, and reports whether there is one.
+// show prints the difference between the present spec and the earlier revision. It returns false if there is no difference.
 func (o *UndoOptions) show(w v1alpha1.Wrapper, old side) (bool, error) {
 	present, err := revision.Of(w.WrapperSpec())
 	if err != nil {
@@ -173,7 +208,7 @@ func (o *UndoOptions) show(w v1alpha1.Wrapper, old side) (bool, error) {
 		return false, nil
 	}
 	if present.HoldsSecret {
-		_, _ = fmt.Fprintln(o.ErrOut, "• the present spec holds a Secret, or an override that can apply to one, so hostctl does not show the difference")
+		_, _ = fmt.Fprintln(o.ErrOut, "• the present spec contains a Secret, or an override that can apply to a Secret, so hostctl does not show the difference")
 		return true, nil
 	}
 	text, err := diff(side{name: "present spec", content: present}, old)

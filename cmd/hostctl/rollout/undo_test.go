@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
 func undoOn(t *testing.T, host client.Client, answer string, args ...string) result {
@@ -26,7 +27,7 @@ func undoOn(t *testing.T, host client.Client, answer string, args ...string) res
 	return run(t, newUndoCommand(o), s, append([]string{"web", "-n", "shop"}, args...)...)
 }
 
-// contentOnHost is the hash of the content that web has on the host.
+// contentOnHost returns the hash of the revision that the present spec of web has.
 func contentOnHost(t *testing.T, host client.Client) string {
 	t.Helper()
 	w := &v1alpha1.Federated{}
@@ -52,11 +53,11 @@ func TestUndoWritesTheContentOfAnEarlierRevision(t *testing.T) {
 		change func(*v1alpha1.Federated)
 		answer string
 		args   []string
-		want   int // the place in history, or -1 for the content that web had
+		want   int // the index in history of the revision that undo must write; -1 if undo must write nothing
 		code   int
 		says   string
 	}{
-		"the last good one":              {paused, "y\n", nil, 1, exit.Done, "Write revision 2 as the spec of Federated shop/web? It goes out as spec.rollout says."},
+		"the last good one":              {paused, "y\n", nil, 1, exit.Done, "Write revision 2 as the spec of Federated shop/web? The change goes out as spec.rollout says."},
 		"the one before the present one": {never, "y\n", nil, 3, exit.Done, "revision 1"},
 		"one by its number":              {good, "y\n", []string{"--to-revision", "1"}, 3, exit.Done, "✓ Federated shop/web has the content of revision 1\n"},
 		"without a question":             {paused, "", []string{"--yes"}, 1, exit.Done, "of revision 2\n"},
@@ -64,8 +65,8 @@ func TestUndoWritesTheContentOfAnEarlierRevision(t *testing.T) {
 		"the answer is no":               {paused, "n\n", nil, -1, exit.Failed, "nothing was done"},
 		"in a pipe":                      {paused, "", nil, -1, exit.Usage, "give --yes"},
 		"the present one":                {paused, "y\n", []string{"--to-revision", "4"}, -1, exit.Done, "has the content of revision 4 already"},
-		"one with a Secret":              {paused, "y\n", []string{"--to-revision", "3"}, -1, exit.Failed, "revision 3: it holds a Secret"},
-		"the one before has a Secret":    {good, "y\n", nil, -1, exit.Failed, "revision 3: it holds a Secret"},
+		"one with a Secret":              {paused, "y\n", []string{"--to-revision", "3"}, -1, exit.Failed, "revision 3: the revision contains a Secret"},
+		"the one before has a Secret":    {good, "y\n", nil, -1, exit.Failed, "revision 3: the revision contains a Secret"},
 		"one that is not kept":           {paused, "y\n", []string{"--to-revision", "9"}, -1, exit.Failed, "there is no revision 9"},
 		"none before the present one": {func(w *v1alpha1.Federated) {
 			w.Status.Rollout.LastGoodRevision, w.Status.UpdateRevision = "", "fed-web-1"
@@ -134,7 +135,7 @@ func TestUndoRestoresTheTarget(t *testing.T) {
 
 func TestUndoShowsTheDifference(t *testing.T) {
 	got := undoOn(t, hostWith(t, append(history(t), web(paused))...), "", "--dry-run")
-	golden(t, "undo.diff", got.stdout)
+	golden.Equal(t, "undo.diff", got.stdout)
 }
 
 func TestUndoShowsNoSecretOfThePresentSpec(t *testing.T) {
@@ -149,7 +150,7 @@ func TestUndoShowsNoSecretOfThePresentSpec(t *testing.T) {
 func TestUndoWritesNothingOverAnEditOfTheSameMoment(t *testing.T) {
 	host := hostWith(t, append(history(t), web(paused))...)
 	before := contentOnHost(t, host)
-	racing := interceptor.NewClient(host.(client.WithWatch), interceptor.Funcs{
+	racing := interceptor.NewClient(host, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			other := &v1alpha1.Federated{}
 			if err := c.Get(ctx, client.ObjectKeyFromObject(obj), other); err != nil {
@@ -163,7 +164,7 @@ func TestUndoWritesNothingOverAnEditOfTheSameMoment(t *testing.T) {
 		},
 	})
 	got := undoOn(t, racing, "y\n")
-	if got.code() != exit.Failed || !strings.Contains(got.err.Error(), "it was changed at the same moment") {
+	if got.code() != exit.Failed || !strings.Contains(got.err.Error(), "another program changed the wrapper at the same time") {
 		t.Errorf("got %v", got.err)
 	}
 	if contentOnHost(t, host) != before {

@@ -4,21 +4,20 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// The sequences of a terminal that -w writes: clear the screen, go to its first cell, and clear what an earlier frame left.
+// These are the terminal sequences that -w writes. clearLine and clearRest clear what follows in the line and on the screen.
 const (
 	clearScreen = "\x1b[2J"
 	toTheTop    = "\x1b[H"
@@ -26,8 +25,8 @@ const (
 	clearLine   = "\x1b[K\n"
 )
 
-// watch prints the rollout with every change, until it is complete or stands still for good. It polls, so that an API server that
-// restarts meanwhile does not end it.
+// watch prints the rollout at every change until it is complete or stopped. It polls the API server: a watch would end when the API server
+// restarts.
 func (o *StatusOptions) watch(ctx context.Context) error {
 	draw := o.printChanges()
 	if o.OnTerminal() {
@@ -46,7 +45,7 @@ func (o *StatusOptions) watch(ctx context.Context) error {
 			if p.isOver() {
 				return p.exitCode()
 			}
-		case !isTransient(err):
+		case !connect.IsTransient(err):
 			return err
 		case !silent:
 			silent = true
@@ -61,18 +60,14 @@ func (o *StatusOptions) watch(ctx context.Context) error {
 	}
 }
 
-// isOver reports whether nothing more happens without a person. A rollout that waits for an approval is not over: -w goes on, and
-// shows what the approval does.
-func (p *progress) isOver() bool { return p.State == v1alpha1.RolloutComplete || p.isStopped() }
-
-// isTransient reports whether the same request may succeed later.
-func isTransient(err error) bool {
-	network := (*url.Error)(nil)
-	return errors.As(err, &network) && !errors.Is(err, context.Canceled) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
+// isOver reports whether -w has nothing more to show. A rollout is over when it is complete or stopped, but not while it waits for an approval:
+// the user wants to see what follows the approval. Without a rollout, the change is over when the wrapper is Ready or Stalled.
+func (p *progress) isOver() bool {
+	return p.State == v1alpha1.RolloutComplete || p.isStopped() || p.Ready == metav1.ConditionTrue || p.stalled
 }
 
-// redraw draws each state over the one before. Only the first clears the whole screen, so that the picture does not flicker.
+// redraw returns a function that draws a state over the previous one. Only its first call clears the whole screen: clearing it each time
+// would flicker.
 func (o *StatusOptions) redraw() func(*progress) error {
 	begin := clearScreen
 	return func(p *progress) error {
@@ -87,7 +82,8 @@ func (o *StatusOptions) redraw() func(*progress) error {
 	}
 }
 
-// printChanges prints a line for each cluster that has changed, and a line for the rollout.
+// printChanges returns a function that prints what has changed since its last call: a line for each member, for each Subscription with
+// approve: Latest, and for the rollout as a whole.
 func (o *StatusOptions) printChanges() func(*progress) error {
 	before := make(map[string]string)
 	say := func(subject, words string) error {
@@ -101,7 +97,7 @@ func (o *StatusOptions) printChanges() func(*progress) error {
 	return func(p *progress) error {
 		for i := range p.Clusters {
 			c := &p.Clusters[i]
-			words := fmt.Sprintf("cluster %s (%s): %s, revision %s", c.Name, where(c), c.State, orDash(c.Revision))
+			words := fmt.Sprintf("cluster %s%s: %s, revision %s", c.Name, where(c), c.State, orDash(c.Revision))
 			if c.Version != "" {
 				words += ", version " + c.Version
 			}
@@ -112,13 +108,21 @@ func (o *StatusOptions) printChanges() func(*progress) error {
 				return err
 			}
 		}
+		for i := range p.Versions {
+			if err := say("Subscription "+p.Versions[i].Name, strings.TrimSuffix(versionWords(&p.Versions[i], time.Time{}), "\n")); err != nil {
+				return err
+			}
+		}
 		return say("", p.counts()+"; "+p.sentence(time.Time{}))
 	}
 }
 
 func where(c *clusterLine) string {
-	if c.Wave == "" {
-		return "being left"
+	switch {
+	case c.leaving:
+		return " (the wrapper leaves it)"
+	case c.Wave != "":
+		return " (wave " + c.Wave + ")"
 	}
-	return "wave " + c.Wave
+	return ""
 }

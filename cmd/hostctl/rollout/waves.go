@@ -21,45 +21,48 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// preview is what a wrapper would change.
+// preview tells what a change of a wrapper does. `rollout preview` prints it.
 type preview struct {
 	Wrapper string `json:"wrapper"`
-	// File is where the wrapper comes from; empty if it comes from the host.
+	// File is the name of the file; "" if the wrapper comes from the host.
 	File string `json:"file,omitempty"`
-	// New is true if the wrapper is not on the host.
+	// New is true if the host does not have the wrapper.
 	New bool `json:"new,omitempty"`
-	// Placement is the message of the condition Placed.
+	// Placement is the message that the condition Placed would have.
 	Placement string `json:"placement"`
-	// Notes say what else a person has to know, such as where the present rollout stands.
+	// Notes are further remarks for a person, for example the state of the present rollout.
 	Notes []string `json:"notes,omitempty"`
-	// Paced is false if all clusters change at once. There is one wave then.
+	// Paced is false if all members change at the same time. Waves then has one entry.
 	Paced          bool                   `json:"paced"`
 	MaxUnavailable int                    `json:"maxUnavailable,omitempty"`
 	OnFailure      v1alpha1.FailurePolicy `json:"onFailure,omitempty"`
 	Placed         int                    `json:"placed"`
 	Waves          []wavePreview          `json:"waves"`
-	// Leaving are the clusters that the wrapper leaves, and Withheld those that it leaves later because of maxRemoval.
-	Leaving  []string `json:"leaving,omitempty"`
+	// Leaving are the members from which the manager removes the wrapper.
+	Leaving []string `json:"leaving,omitempty"`
+	// Withheld are the members whose removal waits because of spec.rollout.maxRemoval.
 	Withheld []string `json:"withheld,omitempty"`
 }
 
-// wavePreview is one wave. A wave without clusters is passed.
+// wavePreview is one wave. The rollout passes a wave without members at once.
 type wavePreview struct {
 	Name     string `json:"name"`
 	Clusters int    `json:"clusters"`
-	// MaxConcurrent is how many clusters change at once.
+	// MaxConcurrent bounds the members of the wave that change at the same time.
 	MaxConcurrent int   `json:"maxConcurrent"`
 	SoakSeconds   int64 `json:"soakSeconds,omitempty"`
 	MaxFailures   int   `json:"maxFailures,omitempty"`
-	// Stage is how far the present rollout is with the wave; empty if the wave has not begun, or begins anew.
+	// Stage is how far the present rollout is with this wave; "" if it has not begun the wave, or if the change of the wrapper makes
+	// the wave begin again.
 	Stage waveStage `json:"stage,omitempty"`
-	// Approval is Manual if the wave waits for a person. Approve is the command; empty if the wave needs none now.
+	// Approval is Manual if the wave needs an Approval; "" if it needs none.
 	Approval v1alpha1.WaveApproval `json:"approval,omitempty"`
-	Approve  string                `json:"approve,omitempty"`
-	Changes  []change              `json:"changes"`
+	// Approve is the hostctl command that approves the wave; "" if the wave needs no Approval now.
+	Approve string   `json:"approve,omitempty"`
+	Changes []change `json:"changes"`
 }
 
-// waveStage is how far a rollout is with a wave.
+// waveStage is how far the present rollout is with a wave.
 type waveStage string
 
 const (
@@ -67,7 +70,8 @@ const (
 	wavePassed waveStage = "Passed"
 )
 
-// preview decides on the members, renders for each, and compares that with what the member has. It calls the functions of the manager.
+// preview decides which members get the wrapper, renders it for each of them, and compares the rendering with what the member has. It calls
+// the manager's own functions, so the manager would do what the result tells.
 func (p *proposal) preview(ctx context.Context, members []selection.Member, now time.Time) (*preview, error) {
 	spec := p.wrapper.WrapperSpec()
 	if faults := overrides.Validate(spec, p.namespace, p.kind); len(faults) > 0 {
@@ -118,7 +122,7 @@ func (p *proposal) preview(ctx context.Context, members []selection.Member, now 
 	return out, nil
 }
 
-// place decides on the members. The decision before it is the one on the host.
+// place decides which members get the wrapper. As the manager does, it starts from the previous decision in the wrapper's status.
 func (p *proposal) place(ctx context.Context, members []selection.Member, now time.Time) (placement.Decision, error) {
 	in := placement.Input{
 		Wrapper: v1alpha1.Identity(p.wrapper), Spec: p.wrapper.WrapperSpec().Placement, Overrides: p.wrapper.WrapperSpec().Overrides,
@@ -135,7 +139,7 @@ func (p *proposal) place(ctx context.Context, members []selection.Member, now ti
 	return placement.Decide(in, now)
 }
 
-// limits are what holds for all waves together.
+// limits sets the limits that hold for the waves together: maxUnavailable and onFailure.
 func (p *preview) limits(plan *rollout.Plan) {
 	if !p.Paced {
 		return
@@ -149,17 +153,18 @@ func (p *preview) limits(plan *rollout.Plan) {
 	}
 }
 
-// isNewRevision reports whether objects, overrides or upgrade differ from those that the present rollout is about.
+// isNewRevision reports whether the change begins a rollout: objects, overrides or upgrade differ from those of the wrapper on the host. It
+// also returns true if the host does not have the wrapper, or if the manager has not acted on the present spec yet.
 func (p *proposal) isNewRevision() (bool, error) {
 	after, err := revision.Of(p.wrapper.WrapperSpec())
 	if err != nil || p.present == nil || p.present.WrapperStatus().ObservedGeneration != p.present.GetGeneration() {
 		return true, err
 	}
 	before, err := revision.Of(p.present.WrapperSpec())
-	return err != nil || before.Hash != after.Hash, nil //nolint:nilerr // the spec on the host is broken, and another one mends it
+	return err != nil || before.Hash != after.Hash, nil //nolint:nilerr // hostctl cannot decode the spec on the host, so the new spec counts as different
 }
 
-// notes say what else decides on when a cluster changes.
+// notes returns remarks about other things that decide when a member changes: the present rollout, and spec.suspend.
 func (p *proposal) notes(isNewRevision bool) []string {
 	var notes []string
 	if p.present != nil && p.present.WrapperStatus().Rollout.Exists() {
@@ -168,15 +173,19 @@ func (p *proposal) notes(isNewRevision bool) []string {
 		notes = append(notes, now.sentence(time.Time{}))
 	}
 	if p.source != "" && !isNewRevision {
-		notes = append(notes, "objects, overrides and upgrade are those of the wrapper on the host, so this begins no rollout")
+		notes = append(notes, "objects, overrides and upgrade are the same as on the host, so this change begins no rollout")
 	}
-	if suspend := p.wrapper.WrapperSpec().Suspend; suspend == v1alpha1.SuspendAll || suspend == v1alpha1.SuspendRollout {
-		notes = append(notes, fmt.Sprintf("spec.suspend is %s, so no wave begins until it is None", suspend))
+	switch p.wrapper.WrapperSpec().Suspend {
+	case v1alpha1.SuspendAll:
+		notes = append(notes, "spec.suspend is All, so the manager changes no cluster until it is None")
+	case v1alpha1.SuspendRollout:
+		notes = append(notes, "spec.suspend is Rollout, so no wave begins until it is None")
 	}
 	return notes
 }
 
-// stage is how far the present rollout is with a wave, if it goes on with these waves.
+// stage returns how far the present rollout is with wave i. It returns "" if it has not begun the wave, or if the author has changed the
+// waves.
 func (p *proposal) stage(waves []rollout.Wave, i int) waveStage {
 	r := &p.present.WrapperStatus().Rollout
 	current := slices.IndexFunc(waves, func(w rollout.Wave) bool { return w.Name == r.Wave })
@@ -186,7 +195,7 @@ func (p *proposal) stage(waves []rollout.Wave, i int) waveStage {
 	case r.State != v1alpha1.RolloutProgressing || current < 0:
 		return ""
 	case !equality.Semantic.DeepEqual(p.wrapper.WrapperSpec().Rollout.Waves, p.present.WrapperSpec().Rollout.Waves):
-		return "" // the manager looks for the current wave again
+		return "" // after a change of the waves, the manager decides anew which wave is the current one
 	case i < current:
 		return wavePassed
 	case i == current && r.Begun == v1alpha1.Yes:
@@ -195,7 +204,7 @@ func (p *proposal) stage(waves []rollout.Wave, i int) waveStage {
 	return ""
 }
 
-// add adds a cluster to the clusters that have the same change.
+// add adds a member to the entry of the members with the same change.
 func (w *wavePreview) add(name string, c change) {
 	w.Clusters++
 	for i := range w.Changes {
@@ -222,12 +231,12 @@ func (w *wavePreview) describe(wave *rollout.Wave, approve string) {
 	}
 }
 
-// changesAny reports whether a cluster of the wave changes. Otherwise the wave is passed without an approval.
+// changesAny reports whether a member of the wave changes. The rollout passes a wave without changes, and waits for no approval.
 func (w *wavePreview) changesAny() bool {
 	return slices.ContainsFunc(w.Changes, func(c change) bool { return c.Change != changeNone })
 }
 
-// refusals are errors for the clusters that get nothing because an override cannot be applied.
+// refusals returns an error for each group of members for which hostctl cannot render the wrapper. These members keep what they have.
 func (p *preview) refusals() []error {
 	var errs []error
 	for i := range p.Waves {

@@ -16,18 +16,20 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// fieldManager is the field manager of the writes of this package.
+// fieldManager is the name with which hostctl writes fields of wrappers.
 const fieldManager = "hostctl"
 
-// gitOpsAgents are parts of the field managers of agents that write an object back to what a repository has.
+// gitOpsAgents are parts of the names of GitOps agents, as field managers. Such an agent writes the content of its repository to the host
+// again, and so takes back a change that hostctl made.
 var gitOpsAgents = []string{"argocd", "flux", "kustomize-controller", "helm-controller"}
 
-// patch changes a wrapper that was read, and writes the difference. It fails if another program changed the wrapper in between.
+// patch applies change to a wrapper that the caller has read, and writes the difference. It returns an error if another program has changed
+// the wrapper in between.
 func (t *Target) patch(ctx context.Context, w v1alpha1.Wrapper, dryRun bool, change func()) error {
 	base, ok := w.DeepCopyObject().(client.Object)
 	obj, also := w.(client.Object)
 	if !ok || !also {
-		return fmt.Errorf("%T is no object of the API", w)
+		return fmt.Errorf("%T is not an object of the API", w)
 	}
 	change()
 	options := []client.PatchOption{client.FieldOwner(fieldManager)}
@@ -36,12 +38,12 @@ func (t *Target) patch(ctx context.Context, w v1alpha1.Wrapper, dryRun bool, cha
 	}
 	err := t.host.Patch(ctx, obj, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}), options...)
 	if apierrors.IsConflict(err) {
-		return errors.New("it was changed at the same moment, and nothing was written: try again")
+		return errors.New("another program changed the wrapper at the same time, so hostctl wrote nothing: try again")
 	}
 	return err
 }
 
-// warnOfGitOps warns when a GitOps agent manages one of these fields of the spec, because it will write the field back.
+// warnOfGitOps warns if a GitOps agent owns one of these fields of the spec, because the agent will write the field back.
 func (t *Target) warnOfGitOps(w v1alpha1.Wrapper, fields ...string) {
 	warned := make(map[string]bool)
 	for _, entry := range w.GetManagedFields() {
@@ -53,7 +55,7 @@ func (t *Target) warnOfGitOps(w v1alpha1.Wrapper, fields ...string) {
 			Spec map[string]json.RawMessage `json:"f:spec"`
 		}
 		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned); err != nil {
-			continue // a form of managedFields that this version does not know: there is nothing to warn of
+			continue // no warning: hostctl does not know this form of managedFields
 		}
 		managed := slices.DeleteFunc(slices.Clone(fields), func(field string) bool { return owned.Spec["f:"+field] == nil })
 		if len(managed) == 0 {
@@ -65,7 +67,7 @@ func (t *Target) warnOfGitOps(w v1alpha1.Wrapper, fields ...string) {
 	}
 }
 
-// dryRunMark is what follows the words for a change that a dry run did not write.
+// dryRunMark returns what a message about a change ends with: " (dry run)", or "" if hostctl has written the change.
 func dryRunMark(dryRun bool) string {
 	if dryRun {
 		return " (dry run)"

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -13,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
@@ -60,20 +59,11 @@ func (o *listOptions) run(ctx context.Context) error {
 
 func printList(out io.Writer, list []sandbox.ListItem, format string, now time.Time) error {
 	if list == nil {
-		list = []sandbox.ListItem{} // [] rather than null
+		list = []sandbox.ListItem{} // JSON then has [] and not null
 	}
 	switch format {
-	case "json":
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(list)
-	case "yaml":
-		content, err := yaml.Marshal(list)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(content)
-		return err
+	case encode.JSON, encode.YAML:
+		return encode.To(out, format, list)
 	case "name":
 		for _, s := range list {
 			if _, err := fmt.Fprintln(out, s.Name); err != nil {
@@ -83,7 +73,7 @@ func printList(out io.Writer, list []sandbox.ListItem, format string, now time.T
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tCLUSTERS\tSTATUS\tVERSION\tAGE") // Flush says what went wrong
+	_, _ = fmt.Fprintln(w, "NAME\tCLUSTERS\tSTATUS\tVERSION\tAGE") // Flush returns the error
 	for _, s := range list {
 		version := s.Version
 		if version == "" {

@@ -22,9 +22,9 @@ func newPublish(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "publish VERSION",
 		Short: "Add a version of the demo operator to every member's catalog",
 		Long: `Adds a version of the demo operator to the catalog of every member, and waits until each member serves it. OLM then upgrades the
-operator by itself if its Subscription has installPlanApproval: Automatic. It needs a sandbox with --olm.
+operator by itself if its Subscription has installPlanApproval: Automatic. publish needs a sandbox that was started with --olm.
 
-The versions are ` + strings.Join(versions, ", ") + `. Each replaces the previous one, and ` + versions[0] + ` is in the catalogs from the start.`,
+The versions are ` + strings.Join(versions, ", ") + `. Each version replaces the previous version. ` + versions[0] + ` is in the catalogs from the start.`,
 		Example:   "  hostctl sandbox publish " + versions[1],
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: versions,

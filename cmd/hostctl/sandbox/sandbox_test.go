@@ -34,11 +34,11 @@ func TestListPrintsWhatWasAskedFor(t *testing.T) {
 			"NAME      CLUSTERS   STATUS             VERSION   AGE\n" +
 			"default   4          member-2 Stopped   v1.36.3   90m\n" +
 			"torn      0          Broken             -         60s\n"},
-		"names":               {list, "name", "default\ntorn\n"},
-		"nothing, as JSON":    {nil, "json", "[]\n"},
-		"nothing, as YAML":    {nil, "yaml", "[]\n"},
-		"nothing, as names":   {nil, "name", ""},
-		"nothing, as a table": {nil, "", "NAME   CLUSTERS   STATUS   VERSION   AGE\n"},
+		"names":                  {list, "name", "default\ntorn\n"},
+		"no sandbox, as JSON":    {nil, "json", "[]\n"},
+		"no sandbox, as YAML":    {nil, "yaml", "[]\n"},
+		"no sandbox, as names":   {nil, "name", ""},
+		"no sandbox, as a table": {nil, "", "NAME   CLUSTERS   STATUS   VERSION   AGE\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,12 +72,12 @@ func TestErrorsOfSandboxNameTheCause(t *testing.T) {
 		code int
 		says string
 	}{
-		"an impossible number of members": {[]string{"up", "--members", "-1"}, exit.Usage, "members: -1"},
-		"an impossible name":              {[]string{"up", "--name", "A/B"}, exit.Usage, "sandbox name"},
-		"a version that there is not":     {[]string{"publish", "v9"}, exit.Usage, "there are v1.0.0, v1.1.0, v1.2.0"},
-		"an unknown format":               {[]string{"list", "-o", "xml"}, exit.Usage, `"xml"`},
-		"a sandbox that is not there":     {[]string{"env", "--name", "nope"}, exit.Failed, "hostctl sandbox up --name nope"},
-		"a cluster without a sandbox":     {[]string{"stop", "--name", "nope", "member-1"}, exit.Failed, "there is no sandbox at all"},
+		"an impossible number of members":               {[]string{"up", "--members", "-1"}, exit.Usage, "members: -1"},
+		"an impossible name":                            {[]string{"up", "--name", "A/B"}, exit.Usage, "sandbox name"},
+		"a version of the operator that does not exist": {[]string{"publish", "v9"}, exit.Usage, "there are v1.0.0, v1.1.0, v1.2.0"},
+		"an unknown format":                             {[]string{"list", "-o", "xml"}, exit.Usage, `"xml"`},
+		"a sandbox that does not exist":                 {[]string{"env", "--name", "nope"}, exit.Failed, "hostctl sandbox up --name nope"},
+		"a cluster without a sandbox":                   {[]string{"stop", "--name", "nope", "member-1"}, exit.Failed, "no sandbox exists"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

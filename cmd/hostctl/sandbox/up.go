@@ -26,10 +26,10 @@ func newUp(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "up",
 		Short: "Start a sandbox, repair it, or add to it",
 		Long: `Starts a host and its members. The first start on a machine builds the control planes, which takes 10 to 15 minutes on 2 cores.
-If the sandbox exists, up starts what does not run and adds what the flags ask for. It removes nothing.
+If the sandbox exists, up starts the processes that do not run and adds what the flags ask for. It removes nothing.
 
 Set $KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd, kubectl, kube-controller-manager or kube-scheduler to use these programs
-instead of built ones. Programs that setup-envtest downloaded are used where none is built yet. Either must have the minor version that
+instead of built ones. up also uses programs that setup-envtest downloaded, if they are not built yet. All must have the minor version that
 up builds: Kubernetes ` + binaries.KubernetesVersion + `. Up names each program that it uses, and the reason for each that it does not use.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +40,7 @@ up builds: Kubernetes ` + binaries.KubernetesVersion + `. Up names each program 
 		},
 	}
 	nameFlag(cmd, &o.Name)
-	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members; a smaller number than before removes no member")
+	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members; if the sandbox has more already, none is removed")
 	cmd.Flags().BoolVar(&o.OLM, "olm", false, "install OLM and a small catalog on every member")
 	cmd.Flags().BoolVar(&o.Bare, "bare", false, "start plain clusters without Fairlead")
 	cmd.Flags().BoolVar(&o.Audit, "audit", false, "let the API servers log every request's metadata, one JSON event per line")

@@ -5,7 +5,6 @@ package status
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -16,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/install"
 )
@@ -29,17 +28,17 @@ type options struct {
 	flags  *genericclioptions.ConfigFlags
 }
 
-// New makes the command.
+// New returns the command `hostctl status`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	o := &options{IOStreams: streams, flags: connect.Flags()}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show in one screen whether host and members are well",
-		Long: `status shows the manager's replicas and its leader, whether the webhooks answer, the members by their state, and the wrappers by
-theirs. Members and wrappers with the same state share a line. It asks the host only, and no member.
+		Short: "Show in one screen whether the host, the members and the wrappers have problems",
+		Long: `status shows the manager's replicas and its leader, whether the webhooks answer, and the states of the members and of the
+wrappers. Members with the same state share a line, and so do wrappers. status reads only the host, and contacts no member.
 
-Exit codes: 0 if all is well, 1 if there is a problem or no answer. A wrapper on its way to Ready is no problem; one that is
-degraded or stalled is.`,
+Exit codes: 0 if there is no problem, 1 if there is a problem or the host does not answer. A wrapper that is not Ready yet
+does not count as a problem. A wrapper that is degraded or stalled does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch o.output {
@@ -54,7 +53,7 @@ degraded or stalled is.`,
 	o.flags.AddFlags(cmd.Flags())
 	cmd.Flags().Lookup("kubeconfig").Usage = "kubeconfig of the host"
 	cmd.Flags().Lookup("context").Usage = "context of the host in its kubeconfig"
-	cmd.Flags().Lookup("namespace").Hidden = true // status is about all namespaces
+	cmd.Flags().Lookup("namespace").Hidden = true // status shows the wrappers of all namespaces
 	return cmd
 }
 
@@ -77,20 +76,11 @@ func (o *options) run(ctx context.Context) error {
 }
 
 func write(out io.Writer, s *install.Status, format string) error {
-	switch format {
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(s)
-	case "yaml":
-		content, err := yaml.Marshal(s)
-		if err == nil {
-			_, err = out.Write(content)
-		}
-		return err
+	if format == encode.JSON || format == encode.YAML {
+		return encode.To(out, format, s)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) } // Flush says what went wrong
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) } // Flush returns the error
 	line("HOST\t%s, Kubernetes %s", s.Endpoint, s.KubernetesVersion)
 	line("version\t%s", cmp.Or(s.Version, "unknown"))
 	switch {
@@ -108,7 +98,7 @@ func write(out io.Writer, s *install.Status, format string) error {
 	line("\nMEMBERS\t%d", count(s.Members))
 	groups(line, s.Members)
 	c := s.Clusters
-	line("\nWRAPPERS\t%d, placed on %d clusters in all: %d updated, %d healthy, %d progressing, %d degraded, %d stalled, %d held, %d unreachable",
+	line("\nWRAPPERS\t%d, placed on %d clusters in total: %d updated, %d healthy, %d progressing, %d degraded, %d stalled, %d held, %d unreachable",
 		count(s.Wrappers), c.Placed, c.Updated, c.Healthy, c.Progressing, c.Degraded, c.Stalled, c.Held, c.Unreachable)
 	groups(line, s.Wrappers)
 	if s.Healthy {

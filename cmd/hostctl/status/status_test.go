@@ -41,7 +41,7 @@ MEMBERS        13
                  no answer
 1 Ready        ClusterReady: c
 
-WRAPPERS   1, placed on 13 clusters in all: 1 updated, 1 healthy, 0 progressing, 0 degraded, 0 stalled, 0 held, 12 unreachable
+WRAPPERS   1, placed on 13 clusters in total: 1 updated, 1 healthy, 0 progressing, 0 degraded, 0 stalled, 0 held, 12 unreachable
 1 Ready    AllHealthy: shop/web
 
 ✗ members: 12 ClusterUnreachable: a, b
@@ -70,7 +70,7 @@ func TestAHostThatDoesNotAnswerIsAFailure(t *testing.T) {
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		cmd.SetArgs([]string{args}[:min(len(args), 1)])
 		if err := cmd.ExecuteContext(t.Context()); exit.CodeOf(err) != want {
-			t.Errorf("%q: got %v", args, err)
+			t.Errorf("arguments %q: got error %v", args, err)
 		}
 	}
 }

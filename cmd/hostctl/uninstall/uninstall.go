@@ -21,24 +21,24 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl uninstall`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 	install.UninstallOptions
 
 	Yes         bool
 	ConfirmName string
-	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
+	// CanAsk reports whether standard input is a terminal, so that the command can ask the user a question.
 	CanAsk func() bool
 
 	flags *genericclioptions.ConfigFlags
 
-	// filled in by Complete
+	// Complete sets the fields below.
 	host    *rest.Config
 	context string
 }
 
-// New makes the command.
+// New returns the command `hostctl uninstall`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -49,14 +49,14 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove the host part; wrappers, credentials and all objects on members stay",
-		Long: `uninstall removes the host part from a cluster, in the order in which nothing is lost: the webhooks first, then the manager,
+		Long: `uninstall removes the host part from a cluster, in an order in which nothing is lost: the webhooks first, then the manager,
 then its services, policies and roles. It asks first.
 
   stays:  the CRDs with all wrappers and MemberClusters, and namespace ` + v1alpha1.SystemNamespace + ` with the members' credentials,
           the key of the seals, the key of encrypted revisions, and the values of the last init
   stays:  everything on the members
 
-` + "`hostctl init`" + ` brings the host part back, with the same values. Until then no webhook checks wrappers, and a wrapper that
+` + "`hostctl init`" + ` installs the host part again, with the same values. Until then no webhook checks wrappers, and a wrapper that
 is deleted waits for a manager.
 
 --delete-wrappers
@@ -77,9 +77,9 @@ is deleted waits for a manager.
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.DeleteWrappers, "delete-wrappers", false, "also delete all wrappers, unjoin all members, and remove CRDs, credentials and keys")
-	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask; with --delete-wrappers, --confirm is needed too")
-	f.StringVar(&o.ConfirmName, "confirm", "", "with --delete-wrappers: the name of the context, in place of the second question")
-	f.DurationVar(&o.Wait, "timeout", 5*time.Minute, "how long to wait for the wrappers, for each member, and for the manager's pods")
+	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask; with --delete-wrappers, give --confirm too")
+	f.StringVar(&o.ConfirmName, "confirm", "", "with --delete-wrappers: the name of the context; it answers the second question")
+	f.DurationVar(&o.Wait, "timeout", 5*time.Minute, "the longest time for each wait: until the wrappers are gone, until each member is unjoined, until the manager's pods are gone")
 	o.flags.AddFlags(f)
 	f.Lookup("kubeconfig").Usage = "kubeconfig of the host"
 	f.Lookup("context").Usage = "context of the host in its kubeconfig"
@@ -87,7 +87,7 @@ is deleted waits for a manager.
 	return o, cmd
 }
 
-// Complete reads the kubeconfig and checks the flags.
+// Complete checks the flags and reads the kubeconfig.
 func (o *Options) Complete() error {
 	if ns := *o.flags.Namespace; ns != "" && ns != v1alpha1.SystemNamespace {
 		return exit.Usagef("--namespace %s: the host part is always in %s. Leave the flag out", ns, v1alpha1.SystemNamespace)
@@ -96,7 +96,7 @@ func (o *Options) Complete() error {
 		return exit.Usagef("--timeout %s: give a time, as in 5m", o.Wait)
 	}
 	if o.ConfirmName != "" && !o.DeleteWrappers {
-		return exit.Usagef("--confirm goes with --delete-wrappers; nothing else needs a second confirmation")
+		return exit.Usagef("--confirm works only with --delete-wrappers; without it there is no second question")
 	}
 	raw, err := o.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *Options) Complete() error {
 	if o.host, err = o.flags.ToRESTConfig(); err != nil {
 		return fmt.Errorf("reading the host's kubeconfig: %w", err)
 	}
-	// A pod has no kubeconfig, and no context: there the server's address is what the user types.
+	// In a pod there is no kubeconfig, and so no context. The user then confirms with the address of the API server.
 	o.context = cmp.Or(*o.flags.Context, raw.CurrentContext, o.host.Host)
 	switch {
 	case o.ConfirmName != "" && o.ConfirmName != o.context:
@@ -119,9 +119,9 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Run asks, removes the host part, and prints what stayed.
+// Run asks the user, removes Fairlead from the host, and prints what is left.
 func (o *Options) Run(ctx context.Context) error {
-	_, _ = fmt.Fprint(o.ErrOut, o.plan()) // if stderr is closed, there is nowhere else to write
+	_, _ = fmt.Fprint(o.ErrOut, o.plan()) // an error here cannot be shown: stderr is closed
 	doing := "uninstalling the host part"
 	if !o.Yes {
 		if err := ask.Confirm(o.IOStreams, doing, "Go on?"); err != nil {
@@ -141,14 +141,14 @@ func (o *Options) Run(ctx context.Context) error {
 	return nil
 }
 
-// plan describes what goes and what stays.
+// plan returns the text that tells the user what the command removes, and what stays.
 func (o *Options) plan() string {
 	at := fmt.Sprintf("context %s, %s", o.context, o.host.Host)
 	if o.DeleteWrappers {
 		return fmt.Sprintf(`Uninstalling Fairlead with all wrappers from the host (%s)
-  deletes all wrappers, and unjoins all members: what they delivered stays on the members, and Fairlead no longer knows it
+  deletes all wrappers, and unjoins all members: the delivered objects stay on the members, and Fairlead no longer manages them
   removes the webhooks, the manager, its roles, the CRDs with all Approvals, and namespace %s with the keys
-  suspend first any GitOps tool that applies wrappers: it would put them back
+  first suspend any GitOps tool that applies wrappers: the tool would create them again
 `, at, v1alpha1.SystemNamespace)
 	}
 	return fmt.Sprintf(`Uninstalling Fairlead from the host (%s)
@@ -159,10 +159,10 @@ func (o *Options) plan() string {
 
 func (o *Options) summary(left install.Left) string {
 	if o.DeleteWrappers {
-		return "\nFairlead is gone from the host and its members. What it delivered stays on the members, with its labels.\n"
+		return "\nFairlead is removed from the host and its members. The objects that it delivered stay on the members, with their labels.\n"
 	}
 	return fmt.Sprintf(`
-The host part is gone. These stay: the CRDs, %d wrappers, %d members, and namespace %s with %d Secrets (credentials and keys).
-Members keep what they have. `+"`hostctl init`"+` brings the host part back, with the values of the last one.
+The host part is removed. These stay: the CRDs, %d wrappers, %d members, and namespace %s with %d Secrets (credentials and keys).
+The objects on the members stay too. `+"`hostctl init`"+` installs the host part again, with the values of the last init.
 `, left.Wrappers, left.Members, v1alpha1.SystemNamespace, left.Secrets)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// contextName is the one of testdata/kubeconfig.yaml.
+// contextName is the name of the context in testdata/kubeconfig.yaml.
 const contextName = "host"
 
 func TestBeforeAnythingIsRemoved(t *testing.T) {
@@ -32,7 +32,7 @@ func TestBeforeAnythingIsRemoved(t *testing.T) {
 		"--yes is one answer of two":        {args: []string{"--delete-wrappers", "--yes"}, wantErr: "give --confirm CONTEXT too", wantCode: exit.Usage},
 		"--confirm of another context":      {args: []string{"--delete-wrappers", "--yes", "--confirm", "x"}, wantErr: "the context is CONTEXT", wantCode: exit.Usage},
 		"both flags go on":                  {args: []string{"--delete-wrappers", "--yes", "--confirm", "CONTEXT"}, wantErr: "nothing listens there", wantCode: exit.Failed},
-		"--confirm without a second answer": {args: []string{"--yes", "--confirm", "CONTEXT"}, wantErr: "--confirm goes with --delete-wrappers", wantCode: exit.Usage},
+		"--confirm without a second answer": {args: []string{"--yes", "--confirm", "CONTEXT"}, wantErr: "--confirm works only with --delete-wrappers", wantCode: exit.Usage},
 		"another namespace":                 {args: []string{"--yes", "-n", "x"}, wantErr: "Leave the flag out", wantCode: exit.Usage},
 		"no time to wait":                   {args: []string{"--yes", "--timeout", "0s"}, wantErr: "--timeout 0s", wantCode: exit.Usage},
 	} {

@@ -19,21 +19,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// Options are the flags, and the values that Complete derives from them.
+// Options are the flags of `hostctl unjoin`, and what Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 	join.UnjoinOptions
 	joincmd.Connections
 
 	Yes bool
-	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
+	// CanAsk reports whether standard input is a terminal, so that the command can ask the user a question.
 	CanAsk func() bool
 
-	// filled in by Complete
+	// Complete sets the fields below.
 	host, member *rest.Config
 }
 
-// New makes the command.
+// New returns the command `hostctl unjoin`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -53,7 +53,7 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 By default the host's manager cleans the member; ` + "`kubectl delete member NAME`" + ` does the same. With --cluster-kubeconfig
 unjoin cleans the member itself, with your own rights: use it when the host's credentials no longer work. With --forget the
 member is not contacted: use it when the member is gone for good, or when another host has taken it over. unjoin never
-touches objects that belong to another host by now.`,
+changes objects that belong to another host now.`,
 		Example: `  hostctl unjoin eu-1
   hostctl unjoin eu-1 --forget --yes`,
 		Args: cobra.ExactArgs(1),
@@ -68,19 +68,19 @@ touches objects that belong to another host by now.`,
 	o.Connections.AddFlags(f)
 	cmd.ValidArgsFunction = complete.Member(o.Connections.HostFlags())
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	f.BoolVar(&o.Forget, "forget", false, "remove the member at the host only; do not contact it")
+	f.BoolVar(&o.Forget, "forget", false, "remove the member at the host only; do not contact the member")
 	f.DurationVar(&o.Wait, "timeout", 2*time.Minute, "how long to wait for the host's manager")
 	return o, cmd
 }
 
-// Complete reads the kubeconfigs and checks the flags.
+// Complete checks the flags and reads the kubeconfigs.
 func (o *Options) Complete(name string) error {
 	o.Name = name
 	if err := join.CheckName(name); err != nil {
 		return exit.Usagef("%w", err)
 	}
 	if o.Forget && o.Connections.HasMember() {
-		return exit.Usagef("--forget does not contact the member, so it does not go with --cluster-kubeconfig or --cluster-context: leave one of them out")
+		return exit.Usagef("--forget does not contact the member, so it cannot be combined with --cluster-kubeconfig or --cluster-context: give only one of them")
 	}
 	if !o.Yes && !o.CanAsk() {
 		return exit.Usagef("unjoining %s needs an answer, and standard input is no terminal: give --yes", name)
@@ -95,7 +95,7 @@ func (o *Options) Complete(name string) error {
 	return err
 }
 
-// Run asks, unjoins the member, and after --forget prints how to clean the member by hand.
+// Run asks the user and unjoins the member. After --forget it prints how to clean the member by hand.
 func (o *Options) Run(ctx context.Context) error {
 	_, _ = fmt.Fprint(o.ErrOut, o.plan())
 	if !o.Yes {
@@ -112,16 +112,17 @@ func (o *Options) Run(ctx context.Context) error {
 	return nil
 }
 
-// leftovers tells how to clean a forgotten member by hand. Deleting these objects deletes the rest with them.
+// leftovers tells the user how to clean a member by hand after --forget. Kubernetes deletes all other objects of Fairlead on the member with
+// the three objects in these commands, which own or contain them.
 const leftovers = `
 If the member comes back, it still has the host's account. These commands, with a kubeconfig of the member, remove what Fairlead
-left there. Look at ` + "`kubectl get membership self`" + ` first: if it names another host by now, these things belong to that host.
+left there. Look at ` + "`kubectl get membership self`" + ` first: if it names another host now, these objects belong to that host.
   kubectl delete clusterrole ` + join.HostAccount + `
   kubectl delete namespace ` + v1alpha1.SystemNamespace + `      # not on a cluster that is a host itself
   kubectl delete crd deliveries.` + v1alpha1.Group + ` memberships.` + v1alpha1.Group + `
 `
 
-// plan describes what unjoin removes and what it leaves.
+// plan returns the text that tells the user what unjoin removes, and what it leaves.
 func (o *Options) plan() string {
 	if o.Forget {
 		return fmt.Sprintf(`Forgetting member %[1]s removes at the host: MemberCluster %[1]s, Secret %[2]s/%[1]s.

@@ -24,12 +24,12 @@ func TestBeforeAnythingIsRemoved(t *testing.T) {
 		"a pipe without --yes":                {args: []string{"east"}, wantErr: "give --yes", wantCode: exit.Usage},
 		"the answer no":                       {args: []string{"east"}, terminal: true, answer: "n\n", wantErr: "nothing was done", wantCode: exit.Failed, wantSaid: "It leaves workloads"},
 		"an empty answer":                     {args: []string{"east"}, terminal: true, answer: "\n", wantErr: "nothing was done", wantCode: exit.Failed},
-		"no answer":                           {args: []string{"east"}, terminal: true, wantErr: "no answer was given", wantCode: exit.Usage},
+		"no answer":                           {args: []string{"east"}, terminal: true, wantErr: "standard input ended before an answer", wantCode: exit.Usage},
 		"yes goes on, to a host that is none": {args: []string{"east"}, terminal: true, answer: "yes\n", wantErr: "nothing listens there", wantCode: exit.Failed},
 		"--yes does not ask":                  {args: []string{"east", "--yes"}, wantErr: "nothing listens there", wantCode: exit.Failed},
 		"forgetting says what stays":          {args: []string{"east", "--forget"}, terminal: true, answer: "n\n", wantErr: "nothing was done", wantCode: exit.Failed, wantSaid: "everything that was pushed stay there"},
-		"forgetting contacts no member":       {args: []string{"east", "--forget", "--yes", "--cluster-context", "x"}, wantErr: "leave one of them out", wantCode: exit.Usage},
-		"a name that is none":                 {args: []string{"East", "--yes"}, wantErr: "is no name for a member", wantCode: exit.Usage},
+		"forgetting contacts no member":       {args: []string{"east", "--forget", "--yes", "--cluster-context", "x"}, wantErr: "give only one of them", wantCode: exit.Usage},
+		"a name that is none":                 {args: []string{"East", "--yes"}, wantErr: "is not a valid name for a member", wantCode: exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", "testdata/kubeconfig.yaml")

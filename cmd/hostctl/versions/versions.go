@@ -5,7 +5,6 @@ package versions
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -13,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/install"
 	"github.com/fairlead-dev/fairlead/internal/version"
@@ -29,17 +28,17 @@ type options struct {
 	flags  *genericclioptions.ConfigFlags
 }
 
-// New makes the command.
+// New returns the command `hostctl version`.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	o := &options{IOStreams: streams, flags: connect.Flags()}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the versions of hostctl, the host and its members",
-		Long: `version shows the versions of hostctl, of the host and of its members, as far as the host knows them. On stderr it warns if
-releases differ by more than one minor version, and if a member is older than the host needs. A build that is no release has
-the time of its commit in its version; such builds are compared by that time.
+		Long: `version shows the versions of hostctl, of the host and of its members, as the host has recorded them. On stderr it warns if
+releases differ by more than one minor version, and if a member is older than the host needs. The version of a build that is
+not a release contains the time of its commit, and hostctl compares such builds by that time.
 
-It prints hostctl's own version also if the host does not answer, and then exits with 1.`,
+If the host does not answer, it prints only hostctl's own version, and exits with 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch o.output {
@@ -55,7 +54,7 @@ It prints hostctl's own version also if the host does not answer, and then exits
 	o.flags.AddFlags(cmd.Flags())
 	cmd.Flags().Lookup("kubeconfig").Usage = "kubeconfig of the host"
 	cmd.Flags().Lookup("context").Usage = "context of the host in its kubeconfig"
-	cmd.Flags().Lookup("namespace").Hidden = true // versions have none
+	cmd.Flags().Lookup("namespace").Hidden = true // versions belong to no namespace
 	return cmd
 }
 
@@ -74,26 +73,17 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	for _, warning := range v.Warnings {
-		_, _ = fmt.Fprintf(o.ErrOut, "! %s\n", warning) // if stderr is closed, there is nowhere else to write
+		_, _ = fmt.Fprintf(o.ErrOut, "! %s\n", warning) // an error here cannot be shown: stderr is closed
 	}
 	return failed
 }
 
 func write(out io.Writer, v *install.Versions, format string) error {
-	switch format {
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(v)
-	case "yaml":
-		content, err := yaml.Marshal(v)
-		if err == nil {
-			_, err = out.Write(content)
-		}
-		return err
+	if format == encode.JSON || format == encode.YAML {
+		return encode.To(out, format, v)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintf(w, "hostctl\t%s\n", v.Client) // Flush says what went wrong
+	_, _ = fmt.Fprintf(w, "hostctl\t%s\n", v.Client) // Flush returns the error
 	if v.Host != nil {
 		_, _ = fmt.Fprintf(w, "host\t%s\tKubernetes %s\t%s\n", cmp.Or(v.Host.Version, "unknown"), v.Host.KubernetesVersion, v.Host.Image)
 	}
@@ -103,7 +93,7 @@ func write(out io.Writer, v *install.Versions, format string) error {
 		case m.Outdated != "":
 			state = "outdated"
 		case m.Collector == v1alpha1.CollectorHost:
-			state = "as the host"
+			state = "the host's version"
 		}
 		_, _ = fmt.Fprintf(w, "member %s\t%s\tKubernetes %s\tcollector: %s\n", m.Name, state, cmp.Or(m.KubernetesVersion, "unknown"), m.Collector)
 	}

@@ -22,9 +22,9 @@ func TestText(t *testing.T) {
 			{Name: "b", Collector: v1alpha1.CollectorExternal, Outdated: "its CRDs are older"},
 		}}
 	const want = `hostctl    v0.2.0
-host       v0.2.0        Kubernetes v1.36.3   r.example/m:v0.2.0
-member a   as the host   Kubernetes v1.35.0   collector: Host
-member b   outdated      Kubernetes unknown   collector: External
+host       v0.2.0               Kubernetes v1.36.3   r.example/m:v0.2.0
+member a   the host's version   Kubernetes v1.35.0   collector: Host
+member b   outdated             Kubernetes unknown   collector: External
 `
 	out := &bytes.Buffer{}
 	if err := write(out, v, ""); err != nil {

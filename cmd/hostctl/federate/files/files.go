@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
-// Read reads the files and folders of -f in their order, and the files of a folder in alphabetical order. It stops one byte
-// past limit: the caller refuses larger input, and /dev/zero has no end.
+// Read reads the files and folders of -f in the given order, and the files of one folder in alphabetical order. Input such as /dev/zero
+// has no end, so Read stops one byte after limit. By this additional byte the caller can tell that the input is too large.
 func Read(names []string, recursive bool, stdin io.Reader, limit int) ([]author.Source, error) {
 	var sources []author.Source
 	left := int64(limit + 1)
@@ -57,11 +57,11 @@ func addFile(path string, found bool, add func(string, bool, io.Reader) error) e
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // Read only reads the file, so the error does not matter
 	return add(path, found, file)
 }
 
-// files returns the manifests of a name: the file itself, or those in the folder.
+// files returns the paths of the files for one name of -f: the name itself, or the .yaml, .yml and .json files in a folder of that name.
 func files(name string, recursive bool) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -71,7 +71,8 @@ func files(name string, recursive bool) ([]string, error) {
 		return []string{name}, nil
 	}
 	var paths []string
-	// WalkDir goes in alphabetical order. The trailing separator makes it follow a link to a folder.
+	// WalkDir visits the files in alphabetical order. It follows a symbolic link to a folder only because of the separator at
+	// the end of root.
 	root := name + string(filepath.Separator)
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -89,7 +90,7 @@ func files(name string, recursive bool) ([]string, error) {
 	}
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("reading %s: it holds no .yaml, .yml or .json file%s", name,
-			map[bool]string{false: " (-R reads its folders too)"}[recursive])
+			map[bool]string{false: " (-R also reads the folders in it)"}[recursive])
 	}
 	return paths, nil
 }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate/cause"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+	"github.com/fairlead-dev/fairlead/federate/report"
+)
+
+// description is what -o json and -o yaml print. The names of its fields are stable.
+type description struct {
+	// Wrapper is the kind, the namespace and the name, for example "Federated shop/web".
+	Wrapper string `json:"wrapper"`
+	// Summary is the state in a few words, for example "Degraded: 3 of 12 members".
+	Summary string `json:"summary"`
+	// Since is the time since which the first member of the summary has its state. It is absent if all members are Healthy.
+	Since metav1.Time `json:"since,omitempty,omitzero"`
+	// NeedsPerson is true if a person has to act. hostctl then exits with 4.
+	NeedsPerson bool `json:"needsPerson"`
+	// Revision is the name of the revision to which the manager brings the members; "" until the manager has acted on the wrapper.
+	Revision string `json:"revision,omitempty"`
+	// Counts are the numbers of members by state, as the status has them.
+	Counts v1alpha1.ClusterCounts `json:"counts,omitzero"`
+	// Notes tell what concerns the whole wrapper: a deletion, a suspension, a rollout that is not complete.
+	Notes []note `json:"notes"`
+	// Causes are in the order in which a person should act. With --cluster they are the causes of the chosen members.
+	Causes []cause.Cause `json:"causes"`
+	// Healthy are the healthy members.
+	Healthy []healthyMember `json:"healthy"`
+	// HealthyOmitted is the number of healthy members that have no line in the status.
+	HealthyOmitted int32 `json:"healthyOmitted,omitempty"`
+	// Clusters are the lines of the members that --cluster names. It is absent without --cluster.
+	Clusters []v1alpha1.ClusterStatus `json:"clusters,omitempty"`
+	// Evidence is what the host has from members about the causes, in the order of the causes.
+	Evidence []causeEvidence `json:"evidence"`
+	// EvidenceError is why hostctl could not read it; "" if it could.
+	EvidenceError string `json:"evidenceError,omitempty"`
+	// Events are the newest events of the wrapper, the newest first, and EventsFound is how many events there are.
+	Events      []evidence.HostEvent `json:"events"`
+	EventsFound int                  `json:"eventsFound"`
+	// EventsError is why hostctl could not read the events; "" if it could.
+	EventsError string `json:"eventsError,omitempty"`
+}
+
+// note is a fact about the whole wrapper.
+type note struct {
+	Message     string `json:"message"`
+	NeedsPerson bool   `json:"needsPerson"`
+}
+
+// healthyMember is a healthy member. Its reason, for example WaveHeld or Drifted, tells what else is to be known about it.
+type healthyMember struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// describe makes the description of a wrapper. If chosen is not empty, the description is about these members only.
+func describe(w v1alpha1.Wrapper, chosen []string) (*description, error) {
+	d := &description{Wrapper: render.TitleOf(w), Notes: []note{}, Healthy: []healthyMember{}, Evidence: []causeEvidence{}, Events: []evidence.HostEvent{}}
+	status := w.WrapperStatus()
+	d.Revision, d.Counts = status.UpdateRevision, status.Counts
+	d.note(w)
+	if len(chosen) > 0 {
+		lines, err := d.choose(w, chosen)
+		if err != nil {
+			return nil, err
+		}
+		status.Clusters, status.ClustersOmittedByState = lines, nil
+		d.Clusters = lines
+	}
+	d.Causes = cause.Of(w)
+	for i := range status.Clusters {
+		if l := &status.Clusters[i]; l.State == v1alpha1.StateHealthy {
+			d.Healthy = append(d.Healthy, healthyMember{l.Name, l.Reason})
+		}
+	}
+	slices.SortFunc(d.Healthy, func(a, b healthyMember) int { return cmp.Compare(a.Name, b.Name) })
+	d.HealthyOmitted = omittedIn(status, v1alpha1.StateHealthy)
+	d.summarize(w)
+	d.NeedsPerson = slices.ContainsFunc(d.Notes, func(n note) bool { return n.NeedsPerson }) ||
+		slices.ContainsFunc(d.Causes, func(c cause.Cause) bool { return c.NeedsPerson })
+	return d, nil
+}
+
+// choose returns the lines of the chosen members. It adds a note for each placed member without a line, and returns an error for a
+// name that is not a member of the wrapper.
+func (d *description) choose(w v1alpha1.Wrapper, chosen []string) ([]v1alpha1.ClusterStatus, error) {
+	if err := evidence.CheckClusters(w, chosen); err != nil {
+		return nil, err
+	}
+	lines := []v1alpha1.ClusterStatus{}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(chosen))) {
+		if l := evidence.LineOf(w, name); l != nil {
+			lines = append(lines, *l)
+		} else {
+			d.add(false, "%s has the wrapper, and no line in the status of the wrapper", name)
+		}
+	}
+	return lines, nil
+}
+
+func (d *description) add(needsPerson bool, format string, args ...any) {
+	d.Notes = append(d.Notes, note{fmt.Sprintf(format, args...), needsPerson})
+}
+
+// note adds the notes about the whole wrapper.
+func (d *description) note(w v1alpha1.Wrapper) {
+	spec, status := w.WrapperSpec(), w.WrapperStatus()
+	deleting := w.GetDeletionTimestamp() != nil
+	switch {
+	case deleting:
+		d.add(false, "the wrapper is being deleted: %s", deletionOf(status))
+	case status.ObservedGeneration == 0:
+		d.add(false, "the host's manager has not acted on this wrapper yet; if that lasts, `hostctl status` shows an administrator of the host whether the manager runs")
+	case status.ObservedGeneration != w.GetGeneration():
+		d.add(false, "the host's manager has not acted on the present spec yet: what follows is about an earlier one")
+	}
+	switch {
+	case spec.Suspend == v1alpha1.SuspendAll:
+		d.add(false, "spec.suspend is All: the manager changes no member until it is None")
+	case spec.Suspend == v1alpha1.SuspendRollout && spec.Rollout.IsPaced():
+		d.add(false, "spec.suspend is Rollout: no further wave begins until it is None")
+	}
+	if r := &status.Rollout; r.Exists() && r.State != v1alpha1.RolloutComplete && spec.Rollout.IsPaced() && !deleting {
+		d.noteRollout(w)
+	}
+	for i := range status.Upgrade.Subscriptions {
+		if s := &status.Upgrade.Subscriptions[i]; s.Reason != "" {
+			d.add(s.Reason == v1alpha1.ReasonSuspended, "Subscription %s: the manager takes no newer version: %s (%s)", s.Name, s.Message, s.Reason)
+		}
+	}
+	if status.ClustersOmitted > 0 {
+		counts := []string{}
+		for _, o := range status.ClustersOmittedByState {
+			counts = append(counts, fmt.Sprintf("%d %s", o.Count, o.State))
+		}
+		d.add(false, "%d more members have no line in the status: %s", status.ClustersOmitted, strings.Join(counts, ", "))
+	}
+}
+
+// noteRollout adds a note about a rollout that is not complete. The condition for needsPerson is that of `hostctl rollout status`.
+func (d *description) noteRollout(w v1alpha1.Wrapper) {
+	r := &w.WrapperStatus().Rollout
+	where := ""
+	if r.Wave != "" {
+		where = " in wave " + r.Wave
+	}
+	kind, namespace, name := w.WrapperKind(), w.GetNamespace(), w.GetName()
+	told := report.NewRollout(r, messages.ApproveCommand(kind, namespace, name)).Message
+	if told != "" {
+		told = ": " + told
+	}
+	if r.WaitingFor != "" {
+		told += " (" + r.WaitingFor + ")"
+	}
+	d.add(r.State == v1alpha1.RolloutPaused || r.State == v1alpha1.RolloutRolledBack || r.WaitingFor == v1alpha1.ReasonWaveNeedsApproval ||
+		r.WaitingFor == v1alpha1.ReasonSuspended, "the rollout of %s is %s%s%s; see `%s`", r.Revision, r.State, where, told,
+		messages.StatusCommand(kind, namespace, name))
+}
+
+// deletionOf returns what a deletion waits for.
+func deletionOf(status *v1alpha1.WrapperStatus) string {
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Reason != v1alpha1.ReasonDeleting {
+		return "the host's manager has not acted on that yet"
+	}
+	return ready.Message
+}
+
+// summarize sets Summary and Since from the first cause.
+func (d *description) summarize(w v1alpha1.Wrapper) {
+	status, placed := w.WrapperStatus(), ptr.Deref(d.Counts.Placed, 0)
+	switch {
+	case w.GetDeletionTimestamp() != nil:
+		d.Summary = "being deleted"
+	case status.ObservedGeneration == 0:
+		d.Summary = "not acted on yet"
+	case len(d.Causes) == 0 && placed == 0:
+		d.Summary = "placed nowhere"
+	case len(d.Causes) == 0:
+		d.Summary = fmt.Sprintf("Healthy: %d of %s", len(d.Healthy)+int(d.HealthyOmitted), members(totalOf(status)))
+	case len(d.Causes[0].Members) == 0:
+		d.Summary = string(d.Causes[0].State) + ": " + d.Causes[0].Reason
+	default:
+		state := d.Causes[0].State
+		count := omittedIn(status, state)
+		for i := range status.Clusters {
+			if l := &status.Clusters[i]; l.State == state {
+				count++
+				if since := l.LastTransitionTime; !since.IsZero() && (d.Since.IsZero() || since.Before(&d.Since)) {
+					d.Since = since
+				}
+			}
+		}
+		d.Summary = fmt.Sprintf("%s: %d of %s", state, count, members(totalOf(status)))
+	}
+}
+
+// totalOf returns the number of members in a status, with a line or without.
+func totalOf(status *v1alpha1.WrapperStatus) int {
+	total := len(status.Clusters)
+	for _, o := range status.ClustersOmittedByState {
+		total += int(o.Count)
+	}
+	return total
+}
+
+// omittedIn returns the number of members in a state that have no line.
+func omittedIn(status *v1alpha1.WrapperStatus, state v1alpha1.ClusterState) int32 {
+	for _, o := range status.ClustersOmittedByState {
+		if o.State == state {
+			return o.Count
+		}
+	}
+	return 0
+}

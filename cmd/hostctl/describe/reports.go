@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+	"github.com/fairlead-dev/fairlead/federate/cause"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// logLines is how many lines of a log a cause has.
+const logLines = 3
+
+// causeEvidence is what the host has from a member about a cause.
+type causeEvidence struct {
+	// Cause is the number of the cause, as the text counts: 1 is the first one.
+	Cause int `json:"cause"`
+	// Cluster is the member whose evidence it is, and ObservedTime is when the host's manager received it.
+	Cluster      string      `json:"cluster"`
+	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
+	// Commands show the whole evidence.
+	Commands []string `json:"commands"`
+	// FromBefore is true if the manager cannot reach the member now, so the evidence is from before.
+	FromBefore bool `json:"fromBefore,omitempty"`
+	// Pod and Container are of the failing container whose log Log has: its last lines. They are absent if there is no log, or if the
+	// message of the cause has these lines.
+	Pod       string   `json:"pod,omitempty"`
+	Container string   `json:"container,omitempty"`
+	Log       []string `json:"log,omitempty"`
+}
+
+// readEvidence adds the evidence that the MemberReports have about the causes. If hostctl cannot read them, the description tells why.
+func (d *description) readEvidence(ctx context.Context, o *Options, w v1alpha1.Wrapper) {
+	if !slices.ContainsFunc(d.Causes, func(c cause.Cause) bool { return len(c.Members) > 0 }) {
+		return
+	}
+	reports, err := evidence.Reports(ctx, o.Host, w)
+	if err != nil {
+		d.EvidenceError = err.Error()
+		return
+	}
+	chosen := ""
+	if len(o.Clusters) > 0 {
+		chosen = " --cluster " + strings.Join(o.Clusters, ",")
+	}
+	for i := range d.Causes {
+		if e := o.fromBefore(&d.Causes[i], w, reports); e != nil {
+			e.Cause = i + 1
+			d.Evidence = append(d.Evidence, *e)
+			continue
+		}
+		if r := reportOf(&d.Causes[i], w, reports); r != nil {
+			e := causeEvidence{Cause: i + 1, Cluster: r.Status.Cluster, ObservedTime: r.Status.ObservedTime}
+			if len(r.Status.Events) > 0 {
+				e.Commands = append(e.Commands, o.Command("events")+chosen)
+			}
+			if c, log := logOf(r); c != nil {
+				e.Commands = append(e.Commands, o.Command("logs")+chosen)
+				if lines := endOf(log); !hasAll(d.Causes[i].Message, lines) {
+					e.Pod, e.Container, e.Log = c.Pod, c.Name, lines
+				}
+			}
+			if len(e.Commands) > 0 {
+				d.Evidence = append(d.Evidence, e)
+			}
+		}
+	}
+}
+
+// fromBefore returns the evidence about the first member that the manager cannot reach and that a report names; nil if there is none.
+func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *causeEvidence {
+	if c.State != v1alpha1.StateUnreachable {
+		return nil
+	}
+	for i := range c.Members {
+		name := c.Members[i].Name
+		for j := range reports {
+			r := &reports[j]
+			if !evidence.IsAbout(r, w, []string{name}) {
+				continue
+			}
+			verb := "events"
+			if len(r.Status.Containers) > 0 {
+				verb = "logs"
+			}
+			return &causeEvidence{Cluster: r.Status.Cluster, ObservedTime: r.Status.ObservedTime, FromBefore: true,
+				Commands: []string{o.Command(verb) + " --cluster " + name}}
+		}
+	}
+	return nil
+}
+
+// reportOf returns the report about a cause: it is about the same object, and about a member of the cause. A report with the same
+// reason comes first. If the cause names no object, only the reason tells. It returns nil if there is none.
+func reportOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *v1alpha1.MemberReport {
+	if len(c.Members) == 0 {
+		return nil
+	}
+	names := make([]string, len(c.Members))
+	for i := range c.Members {
+		names[i] = c.Members[i].Name
+	}
+	var found *v1alpha1.MemberReport
+	for i := range reports {
+		r := &reports[i]
+		switch {
+		case !evidence.IsAbout(r, w, names), c.Object != "" && c.Object != evidence.ObjectOf(r):
+		case r.Status.Reason == c.Reason:
+			return r
+		case c.Object != "" && found == nil:
+			found = r
+		}
+	}
+	return found
+}
+
+// logOf returns the first container of a report that has a log, and this log; nil if there is none.
+func logOf(r *v1alpha1.MemberReport) (*v1alpha1.ObservedContainer, string) {
+	for i := range r.Status.Containers {
+		c := &r.Status.Containers[i]
+		if c.Log != "" {
+			return c, c.Log
+		}
+		if c.PreviousLog != "" {
+			return c, c.PreviousLog
+		}
+	}
+	return nil, ""
+}
+
+// endOf returns the last lines of a log that have more than spaces.
+func endOf(log string) []string {
+	lines := slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	return lines[max(0, len(lines)-logLines):]
+}
+
+// hasAll reports whether a message has each of these lines.
+func hasAll(message string, lines []string) bool {
+	return !slices.ContainsFunc(lines, func(line string) bool { return !strings.Contains(message, health.Clean(line, screen.MaxText)) })
+}
+
+// evidenceOf returns the evidence about a cause; nil if there is none.
+func (d *description) evidenceOf(c *cause.Cause) *causeEvidence {
+	for i := range d.Evidence {
+		if &d.Causes[d.Evidence[i].Cause-1] == c {
+			return &d.Evidence[i]
+		}
+	}
+	return nil
+}
+
+// log writes the last lines of the log of a failing container. under is the member below whose name the lines stand; "" for a cause.
+func (e *causeEvidence) log(p *screen.Page, now time.Time, under string) {
+	if e == nil || len(e.Log) == 0 {
+		return
+	}
+	text := "the end of the log of " + e.Cluster + "/" + e.Pod + "/" + e.Container
+	if under != "" && under != e.Cluster {
+		text = "from " + e.Cluster + ", which fails in the same way: " + text
+	}
+	if !e.ObservedTime.IsZero() {
+		text += " (received " + screen.Age(now, e.ObservedTime) + " ago)"
+	}
+	p.Add("", "   ", 3, text+":")
+	for _, line := range e.Log {
+		p.AddVerbatim(5, line)
+	}
+}
+
+// commands writes the commands that show the whole evidence.
+func (e *causeEvidence) commands(p *screen.Page) {
+	if e != nil {
+		label := "   more: "
+		if e.FromBefore {
+			label = "   evidence from before: "
+		}
+		p.Add(screen.Bold, label, 3, "`"+strings.Join(e.Commands, "`; `")+"`")
+	}
+}

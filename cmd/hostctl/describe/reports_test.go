@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/internal/testing/golden"
+)
+
+// crashing returns a wrapper on four members: its Deployment web crashes on eu-1 and eu-2, us-1 has no quota for cache, and us-2 is healthy.
+func crashing(message string) *v1alpha1.Federated {
+	return storefront(func(w *v1alpha1.Federated) {
+		w.Status.Clusters = []v1alpha1.ClusterStatus{
+			line("eu-1", v1alpha1.StateDegraded, "CrashLoopBackOff", message, 3*time.Minute),
+			line("eu-2", v1alpha1.StateDegraded, "CrashLoopBackOff", message, 2*time.Minute),
+			line("us-1", v1alpha1.StateDegraded, "QuotaExceeded", "Deployment cache: its pods exceed the quota compute: pods", time.Minute),
+			line("us-2", v1alpha1.StateHealthy, "", "", time.Hour),
+		}
+		w.Status.Placement.Clusters = []string{"eu-1", "eu-2", "us-1", "us-2"}
+		w.Status.Counts = v1alpha1.ClusterCounts{Placed: new(int32(4)), Healthy: new(int32(1)), Degraded: new(int32(3))}
+	})
+}
+
+const crashed = "Deployment web: pod web-7d9f8b6c5-abcde: container app has crashed 7 times: exit code 2"
+
+// memberReports returns the reports of crashing, one about another object on the same member, and one of another wrapper.
+func memberReports(w v1alpha1.Wrapper) []client.Object {
+	web := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", "eu-1", "eu-2")
+	web.Status.ObservedTime = ago(12 * time.Second)
+	web.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-7d9f8b6c5-abcde", Type: "Warning", Reason: "BackOff", Count: 9, LastTime: ago(time.Minute)}}
+	web.Status.Containers = []v1alpha1.ObservedContainer{
+		{Pod: "web-7d9f8b6c5-abcde", Name: "proxy", State: "Waiting"},
+		{Pod: "web-7d9f8b6c5-abcde", Name: "app", State: "Waiting", Reason: "CrashLoopBackOff", Restarts: 7,
+			Log: "reading /etc/web/config\nconnecting\npanic: DATABASE_URL is not set\n\n\tmain.main() /src/cmd/web/main.go:42: a line that is too long for a terminal of 80 columns\n"}}
+	cache := build.MemberReport(w, "2", "Deployment", "cache", "QuotaExceeded", "us-1")
+	cache.Status.Events = []v1alpha1.ObservedEvent{{Kind: "ReplicaSet", Name: "cache-1", Type: "Warning", Reason: "FailedCreate", Count: 3, LastTime: ago(time.Minute)}}
+	beside := build.MemberReport(w, "0", "Deployment", "beside", "CrashLoopBackOff", "eu-1")
+	beside.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "beside-1", Name: "app", State: "Waiting", Log: "of another object"}}
+	gone := crashing(crashed)
+	gone.UID = "earlier"
+	other := build.MemberReport(gone, "3", "Deployment", "web", "CrashLoopBackOff", "eu-1")
+	other.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-0", Name: "app", State: "Waiting", Log: "of another wrapper"}}
+	return []client.Object{w.(client.Object), beside, web, cache, other}
+}
+
+func TestACauseHasTheEndOfTheLogAndTheCommandsForMore(t *testing.T) {
+	for file, test := range map[string]struct {
+		to   screen.Screen
+		args []string
+	}{
+		"evidence-pipe.txt":       {screen.Screen{}, nil},
+		"evidence-80-columns.txt": {screen.Screen{Width: 80}, nil},
+		"evidence-clusters.txt":   {screen.Screen{Width: 80}, []string{"--cluster", "eu-2"}},
+		"evidence.json":           {screen.Screen{}, []string{"-o", "json"}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			w := crashing(crashed)
+			got := describeWith(t, hostWith(t, nil, memberReports(w)...), test.to, append(test.args, "storefront", "-n", "shop")...)
+			if exit.CodeOf(got.err) != exit.Waits {
+				t.Errorf("members are Degraded, and the command returns %v", got.err)
+			}
+			golden.Equal(t, file, got.stdout)
+		})
+	}
+}
+
+func TestALogThatTheMessageHasIsNotRepeated(t *testing.T) {
+	w := crashing(crashed)
+	for i := range 2 {
+		w.Status.Clusters[i].Message += "; its log ends: connecting panic: DATABASE_URL is not set main.main() /src/cmd/web/main.go:42: a line that is too long for a terminal of 80 columns"
+	}
+	got := describeWith(t, hostWith(t, nil, memberReports(w)...), screen.Screen{}, "storefront", "-n", "shop")
+	if strings.Count(got.stdout, "DATABASE_URL") != 1 || strings.Contains(got.stdout, "the end of the log") || !strings.Contains(got.stdout, "`hostctl logs storefront -n shop`") {
+		t.Errorf("%v:\n%s", got.err, got.stdout)
+	}
+}
+
+func TestAMemberThatTheManagerCannotReachHasEvidenceFromBefore(t *testing.T) {
+	w := crashing(crashed)
+	l := &w.Status.Clusters[1]
+	l.State, l.Reason, l.Message = v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, "connection refused"
+	got := describeWith(t, hostWith(t, nil, memberReports(w)...), screen.Screen{}, "storefront", "-n", "shop")
+	if want := "   evidence from before: `hostctl logs storefront -n shop --cluster eu-2`\n"; !strings.Contains(got.stdout, want) {
+		t.Errorf("%v, want %q in:\n%s", got.err, want, got.stdout)
+	}
+}
+
+func TestReportsThatCannotBeReadAreToldAndTheRestIsShown(t *testing.T) {
+	for name, w := range map[string]*v1alpha1.Federated{"degraded": crashing(crashed), "healthy": storefront(well)} {
+		t.Run(name, func(t *testing.T) {
+			asked := false
+			host := interceptor.NewClient(hostWith(t, nil, memberReports(w)...), interceptor.Funcs{
+				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+					if list.GetObjectKind().GroupVersionKind().Kind == "MemberReportList" {
+						asked = true
+						return apierrors.NewForbidden(schema.GroupResource{Resource: "memberreports"}, "", errors.New("no"))
+					}
+					return c.List(ctx, list, opts...)
+				}})
+			got := describeWith(t, host, screen.Screen{}, "storefront", "-n", "shop")
+			says := "\nevidence: not shown, because your account may not list memberreports in namespace shop (ClusterRole fairlead-oncall grants it)\n\nevents: none\n"
+			if trouble := name == "degraded"; asked != trouble || strings.Contains(got.stdout, says) != trouble {
+				t.Errorf("asked for reports: %v, printed (%v):\n%s", asked, got.err, got.stdout)
+			}
+		})
+	}
+}
+
+func TestNoEvidenceControlsTheTerminal(t *testing.T) {
+	const bad = "x\x1b[2J\u009b31m\u202ey\r\u2028z\x7f"
+	w := crashing(crashed)
+	r := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", "eu-1")
+	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: bad, Name: bad, State: bad, Log: "  " + bad + "\n"}}
+	for _, args := range [][]string{{}, {"--cluster", "eu-1"}, {"-o", "json"}, {"-o", "yaml"}} {
+		got := describeWith(t, hostWith(t, nil, w, r), screen.Screen{Width: 80}, append(args, "storefront", "-n", "shop")...)
+		if !strings.Contains(got.stdout, "x[2J31myz") {
+			t.Errorf("%v: the log is not there:\n%s", args, got.stdout)
+		}
+		for _, r := range got.stdout {
+			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+				t.Errorf("%v: the output has %U", args, r)
+			}
+		}
+	}
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+	"github.com/fairlead-dev/fairlead/federate/cause"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+)
+
+// text returns the description for a person. If allMembers is true, it names the healthy members.
+func (d *description) text(now time.Time, to screen.Screen, allMembers bool) string {
+	p := &screen.Page{Screen: to}
+	d.header(p, now)
+	for _, n := range d.Notes {
+		mark, color := "• ", ""
+		if n.NeedsPerson {
+			mark, color = "✗ ", screen.Red
+		}
+		p.Add(color, mark, 2, n.Message)
+	}
+	if d.Clusters != nil {
+		d.members(p, now)
+	} else {
+		d.causes(p, now)
+		d.healthy(p, allMembers)
+	}
+	if d.EvidenceError != "" {
+		p.WriteString("\n")
+		p.Add("", "evidence: ", 3, d.EvidenceError)
+	}
+	d.events(p, now)
+	return p.String()
+}
+
+// header writes the title and the state, and below them the revision and the counts.
+func (d *description) header(p *screen.Page, now time.Time) {
+	summary := d.Summary
+	if !d.Since.IsZero() {
+		summary += ", for " + screen.Age(now, d.Since)
+	}
+	color := screen.Yellow
+	switch {
+	case d.NeedsPerson:
+		color = screen.Red
+	case len(d.Causes) == 0:
+		color = screen.Green
+	}
+	gap := p.Width - utf8.RuneCountInString(d.Wrapper) - utf8.RuneCountInString(summary)
+	if gap < 2 {
+		gap = 2 // in a pipe too
+	}
+	if p.Width > 0 && utf8.RuneCountInString(d.Wrapper)+gap+utf8.RuneCountInString(summary) > p.Width {
+		p.Add(screen.Bold, d.Wrapper, 0, "")
+		p.Add(color, summary, 0, "")
+	} else {
+		fmt.Fprintf(p, "%s%s%s\n", p.Paint(screen.Bold, d.Wrapper), strings.Repeat(" ", gap), p.Paint(color, summary))
+	}
+	if d.Revision == "" && d.Counts.Placed == nil {
+		return
+	}
+	facts := []string{}
+	if d.Revision != "" {
+		facts = append(facts, "revision "+d.Revision)
+	}
+	facts = append(facts, fmt.Sprintf("placed on %d", ptr.Deref(d.Counts.Placed, 0)))
+	for _, c := range []struct {
+		count *int32
+		word  string
+	}{{d.Counts.Healthy, "healthy"}, {d.Counts.Stalled, "stalled"}, {d.Counts.Degraded, "degraded"}, {d.Counts.Held, "held"},
+		{d.Counts.Unreachable, "unreachable"}, {d.Counts.Progressing, "progressing"}} {
+		if ptr.Deref(c.count, 0) > 0 {
+			facts = append(facts, fmt.Sprintf("%d %s", *c.count, c.word))
+		}
+	}
+	p.Add("", "", 0, strings.Join(facts, " · "))
+}
+
+// causes writes each cause with its members, the evidence and the next step.
+func (d *description) causes(p *screen.Page, now time.Time) {
+	for i := range d.Causes {
+		c := &d.Causes[i]
+		p.WriteString("\n")
+		d.heading(p, i+1, c)
+		if c.MayFollowFrom != "" {
+			p.Add("", "   ", 3, "perhaps caused by "+d.numberOf(c.MayFollowFrom))
+		}
+		evidence := c.Message
+		if len(c.Members) > 0 {
+			evidence += " (" + c.Sample + screen.Since(now, c.Members[slices.IndexFunc(c.Members, func(m cause.Member) bool { return m.Name == c.Sample })].Since) + ")"
+		}
+		p.Add("", "   ", 3, evidence)
+		found := d.evidenceOf(c)
+		found.log(p, now, "")
+		next(p, c)
+		found.commands(p)
+	}
+}
+
+// heading writes the first line of a cause. On a terminal it names as many members as the line has room for.
+func (d *description) heading(p *screen.Page, number int, c *cause.Cause) {
+	head := fmt.Sprintf("%d. %s", number, nameOf(c))
+	color := screen.Yellow
+	if c.NeedsPerson {
+		color = screen.Red
+	}
+	if len(c.Members) == 0 {
+		p.Add(color, head, 3, "")
+		return
+	}
+	names := make([]string, len(c.Members))
+	for i := range c.Members {
+		names[i] = c.Members[i].Name
+	}
+	tail := fmt.Sprintf(" on %s: ", members(len(names)))
+	if string(c.State) != nameOf(c) {
+		tail = fmt.Sprintf(" on %s, %s: ", members(len(names)), c.State)
+	}
+	list := strings.Join(names, ", ")
+	if p.Width > 0 {
+		list = fit(names, p.Width-utf8.RuneCountInString(head+tail))
+	}
+	p.WriteString(p.Paint(color, head) + tail + list + "\n")
+}
+
+// fit joins as many names as have room in width characters, at least one, and adds how many more there are.
+func fit(names []string, width int) string {
+	for most := len(names); most > 1; most-- {
+		if text := messages.Few(names, most); utf8.RuneCountInString(text) <= width {
+			return text
+		}
+	}
+	return messages.Few(names, 1)
+}
+
+// members writes the line of each member that --cluster names.
+func (d *description) members(p *screen.Page, now time.Time) {
+	for i := range d.Clusters {
+		l := &d.Clusters[i]
+		color := screen.Yellow
+		c := d.causeOf(l.Name)
+		switch {
+		case c == nil:
+			color = screen.Green
+		case c.NeedsPerson:
+			color = screen.Red
+		}
+		words := string(l.State)
+		if l.Reason != "" && l.Reason != words {
+			words += ", " + l.Reason
+		}
+		p.WriteString("\n")
+		p.Add(color, l.Name+": ", 3, words+screen.Since(now, l.LastTransitionTime))
+		if l.Revision != "" {
+			version := ""
+			if l.Version != "" {
+				version = " · version " + l.Version
+			}
+			p.Add("", "   ", 3, "revision "+l.Revision+version)
+		}
+		if l.Message != "" {
+			p.Add("", "   ", 3, l.Message)
+		}
+		if c != nil {
+			found := d.evidenceOf(c)
+			found.log(p, now, l.Name)
+			next(p, c)
+			found.commands(p)
+		}
+	}
+}
+
+// next writes the next step of a cause.
+func next(p *screen.Page, c *cause.Cause) {
+	if c.Next == "" {
+		return
+	}
+	where := ""
+	if c.Documentation != "" {
+		where = " (" + c.Documentation + ")"
+	}
+	p.Add(screen.Bold, "   next: ", 3, c.Next+where)
+}
+
+// healthy writes how many members are healthy, and what else is to be known about them.
+func (d *description) healthy(p *screen.Page, all bool) {
+	count := len(d.Healthy) + int(d.HealthyOmitted)
+	if count == 0 {
+		return
+	}
+	text, byReason := members(count), map[string]int{}
+	names := []string{}
+	for _, m := range d.Healthy {
+		byReason[m.Reason]++
+		names = append(names, m.Name)
+	}
+	delete(byReason, "")
+	reasons := []string{}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		reasons = append(reasons, fmt.Sprintf("%d %s", byReason[reason], reason))
+	}
+	if len(reasons) > 0 {
+		text += " (" + strings.Join(reasons, ", ") + ")"
+	}
+	if all {
+		text += ": " + messages.Few(names, len(names))
+		if d.HealthyOmitted > 0 {
+			text += fmt.Sprintf(" and %d without a line", d.HealthyOmitted)
+		}
+	}
+	p.WriteString("\n")
+	p.Add(screen.Green, "healthy: ", 3, text)
+}
+
+func (d *description) events(p *screen.Page, now time.Time) {
+	p.WriteString("\n")
+	switch {
+	case d.EventsError != "":
+		p.Add("", "events: ", 3, d.EventsError)
+		return
+	case len(d.Events) == 0:
+		p.Add("", "events: ", 3, "none")
+		return
+	case d.EventsFound > len(d.Events):
+		p.Add("", "events: ", 3, fmt.Sprintf("the newest %d of %d", len(d.Events), d.EventsFound))
+	default:
+		p.Add("", "events:", 3, "")
+	}
+	for i := range d.Events {
+		e := &d.Events[i]
+		head := fmt.Sprintf("  %5s  ", screen.Age(now, e.Seen))
+		count := ""
+		if e.Count > 1 {
+			count = fmt.Sprintf(" (%d times)", e.Count)
+		}
+		p.Add("", head, len(head), e.Reason+count+": "+e.Message)
+	}
+}
+
+// causeOf returns the cause of a member; nil if it has none.
+func (d *description) causeOf(name string) *cause.Cause {
+	for i := range d.Causes {
+		if slices.ContainsFunc(d.Causes[i].Members, func(m cause.Member) bool { return m.Name == name }) {
+			return &d.Causes[i]
+		}
+	}
+	return nil
+}
+
+// numberOf returns the number and the reason of the first cause with this reason.
+func (d *description) numberOf(reason string) string {
+	i := slices.IndexFunc(d.Causes, func(c cause.Cause) bool { return c.Reason == reason })
+	return fmt.Sprintf("%[2]s, as in %[1]d: the status has only the most urgent reason of each member", i+1, reason)
+}
+
+// nameOf returns the reason of a cause, or its state if it has no reason.
+func nameOf(c *cause.Cause) string {
+	if c.Reason == "" {
+		return string(c.State)
+	}
+	return c.Reason
+}
+
+func members(n int) string {
+	if n == 1 {
+		return "1 member"
+	}
+	return fmt.Sprintf("%d members", n)
+}

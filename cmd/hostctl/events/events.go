@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+)
+
+// pauseBetweenWatches is how long -w waits before it connects again.
+const pauseBetweenWatches = time.Second
+
+// Options are the flags, and what the command needs to reach the host.
+type Options struct {
+	evidence.Target
+
+	Clusters []string
+	Watch    bool
+
+	// Pause waits before -w connects again. It returns an error if the user interrupts the command meanwhile.
+	Pause func(context.Context) error
+
+	// told has the lines on standard error that the user has read. -w prints each once.
+	told map[string]bool
+}
+
+// New makes the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command { return newCommand(newOptions(streams)) }
+
+func newOptions(streams genericiooptions.IOStreams) *Options {
+	return &Options{Target: evidence.NewTarget(streams), Pause: pause, told: make(map[string]bool)}
+}
+
+func newCommand(o *Options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "events (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [-w] [-o json|yaml]",
+		Short: "Show the events of a wrapper and of its objects on the clusters, the newest last",
+		Long: `events shows one table in the order of time: the events of the wrapper itself, with CLUSTER host, and the events about its objects on the
+clusters: pods that no node takes, images that cannot be pulled, volumes that cannot be mounted. "eu-1 +2" means: the event is of eu-1,
+and two more clusters show the same failure.
+
+events reads events and MemberReports from the host, and contacts no cluster. The collector on each cluster sends the events about
+objects that are not healthy, up to 20 for an object, and replaces what looks like a secret by [redacted]. The events of a cluster
+that the manager cannot reach stay at the host. The host keeps its own events for an hour, unless its API server is set up otherwise.
+
+The times are those of the clusters' clocks. With --cluster, only events of these clusters are shown, and of clusters that show the
+same failure. With -w the command prints each new event, until you interrupt it.
+
+The command needs the right to get the wrapper, to list events, and to list and get MemberReports in its namespace. For a ClusterFederated
+the events are in namespace default, and the MemberReports in fairlead-system. With -w it needs the right to watch both. ClusterRole
+fairlead-oncall grants all this. Without one of these rights, standard error has a line, and the rest is shown.
+
+Exit codes: 0 also if there are no events, and after an interrupted -w. 1 if hostctl failed, 2 for wrong usage.`,
+		Example: `  hostctl events storefront -n shop
+  hostctl events storefront -n shop --cluster eu-1 -w
+  hostctl events cfed/ingress -o json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			if err := o.Complete(args); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the events may be of another cluster with the same failure")
+	f.BoolVarP(&o.Watch, "watch", "w", false, "go on and print new events")
+	f.StringVarP(&o.Output, "output", "o", "", "json or yaml (default text)")
+	o.Flags.AddFlags(f)
+	cmd.ValidArgsFunction = complete.KindAndWrapper(o.Flags)
+	complete.ListFlags(cmd, o.CompleteClusters, "cluster")
+	return cmd
+}
+
+// Validate checks the flags.
+func (o *Options) Validate() error {
+	if o.Output != "" && o.Watch {
+		return exit.Usagef("--watch prints text only: leave --output out")
+	}
+	return o.Target.Validate()
+}
+
+// Run prints the events once. With -w it goes on with new events.
+func (o *Options) Run(ctx context.Context) error {
+	out := &table{}
+	if o.Watch {
+		return o.watch(ctx, out)
+	}
+	found, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.failure(found); err != nil {
+		return err
+	}
+	o.tellErrors(found)
+	if o.Output != "" {
+		return encode.To(o.Out, o.Output, outputOf(found))
+	}
+	return o.print(out, found)
+}
+
+// failure returns the error if nothing could be read of what the user wants to see; nil if something could.
+func (o *Options) failure(found *reading) error {
+	if found.reportsErr != nil && (found.eventsErr != nil || len(o.Clusters) > 0) {
+		return fmt.Errorf("events of %s: %w", render.TitleOf(found.wrapper), found.reportsErr)
+	}
+	return nil
+}
+
+// print writes the rows of what was read, and to standard error what the user has to know about them.
+func (o *Options) print(out *table, found *reading) error {
+	if _, err := io.WriteString(o.Out, out.text(found.rows, o.Now(), o.Screen())); err != nil {
+		return err
+	}
+	for i := range found.reports {
+		cluster := found.reports[i].Status.Cluster
+		if l := evidence.Unreachable(found.wrapper, cluster); l != nil {
+			o.tell("%s is Unreachable%s: its events are from before", cluster, screen.Since(o.Now(), l.LastTransitionTime))
+		}
+	}
+	if len(found.rows) == 0 {
+		o.tell("%s", none(found.wrapper, o.Clusters))
+	}
+	return nil
+}
+
+// none returns the line about a wrapper without events.
+func none(w v1alpha1.Wrapper, clusters []string) string {
+	if len(clusters) > 0 {
+		return fmt.Sprintf("%s has no events of %s: a member sends events only of objects that are not healthy", render.TitleOf(w), messages.Few(clusters, evidence.MaxNames))
+	}
+	return fmt.Sprintf("%s has no events: a member sends events only of objects that are not healthy, and the host keeps its own for about an hour", render.TitleOf(w))
+}
+
+// tellErrors writes what could not be read.
+func (o *Options) tellErrors(found *reading) {
+	if found.eventsErr != nil {
+		o.tell("• events at the host: %s", found.eventsErr)
+	}
+	if found.reportsErr != nil {
+		o.tell("• events of members: %s", found.reportsErr)
+	}
+}
+
+// tell writes a line to standard error, unless the user has read it.
+func (o *Options) tell(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if !o.told[line] {
+		o.told[line] = true
+		_, _ = fmt.Fprintln(o.ErrOut, line)
+	}
+}
+
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(pauseBetweenWatches)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

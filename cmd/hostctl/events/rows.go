@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+)
+
+// row is one event, of the wrapper at the host or about an object on a member. The names of its fields are stable.
+type row struct {
+	// Seen is when the event was last seen, and Count how often.
+	Seen metav1.Time `json:"seen,omitempty,omitzero"`
+	// Cluster is the member whose event it is; "" for an event of the wrapper at the host.
+	Cluster string `json:"cluster,omitempty"`
+	// Clusters are the members that show the failure to which the event belongs, the first 100, and ClusterCount is how many there are.
+	// Both are absent for an event at the host.
+	Clusters     []string `json:"clusters,omitempty"`
+	ClusterCount int32    `json:"clusterCount,omitempty"`
+	Type         string   `json:"type,omitempty"`
+	Reason       string   `json:"reason"`
+	Object       object   `json:"object"`
+	Count        int32    `json:"count"`
+	Message      string   `json:"message,omitempty"`
+
+	others int         // how many further members show the failure
+	last   metav1.Time // the time of the event by the clock of its cluster
+}
+
+// object is what an event is about.
+type object struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// key identifies an event that can happen again.
+type key struct {
+	cluster, eventType, reason, message string
+	object                              object
+}
+
+func (r *row) key() key { return key{r.Cluster, r.Type, r.Reason, r.Message, r.Object} }
+
+// reading is what the command has read from the host.
+type reading struct {
+	wrapper v1alpha1.Wrapper
+	reports []v1alpha1.MemberReport
+	// rows are the events, the newest last.
+	rows []row
+	// eventsErr and reportsErr are why the events at the host and the reports could not be read.
+	eventsErr, reportsErr error
+	// eventsVersion and reportsVersion are the resource versions from which watches continue.
+	eventsVersion, reportsVersion string
+}
+
+// read reads the wrapper and all its events. With --cluster it does not read the events at the host. The error is about the wrapper or
+// the flags.
+func (o *Options) read(ctx context.Context) (*reading, error) {
+	w, err := o.Wrapper(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := evidence.CheckClusters(w, o.Clusters); err != nil {
+		return nil, err
+	}
+	found := &reading{wrapper: w}
+	if len(o.Clusters) == 0 {
+		var events []evidence.HostEvent
+		events, found.eventsVersion, found.eventsErr = evidence.HostEvents(ctx, o.Host, w)
+		for i := range events {
+			found.rows = append(found.rows, rowOf(w, &events[i]))
+		}
+	}
+	found.reports, found.reportsVersion, found.reportsErr = evidence.ReportsAt(ctx, o.Host, w)
+	found.reports = slices.DeleteFunc(found.reports, func(r v1alpha1.MemberReport) bool { return !evidence.IsAbout(&r, w, o.Clusters) })
+	for i := range found.reports {
+		found.rows = append(found.rows, rowsOf(&found.reports[i])...)
+	}
+	sortRows(found.rows)
+	found.rows = slices.CompactFunc(found.rows, func(a, b row) bool { return a.key() == b.key() && a.Seen.Equal(&b.Seen) && a.Count == b.Count })
+	return found, nil
+}
+
+// rowOf makes the row of an event at the host.
+func rowOf(w v1alpha1.Wrapper, e *evidence.HostEvent) row {
+	return row{Seen: e.Seen, last: e.Seen, Type: e.Type, Reason: e.Reason, Object: object{string(w.WrapperKind()), w.GetName()}, Count: e.Count, Message: e.Message}
+}
+
+// rowsOf makes the rows of a report. A member's clock may be ahead, but the event was not later than the report.
+func rowsOf(r *v1alpha1.MemberReport) []row {
+	names, more := evidence.Others(r)
+	var rows []row
+	for i := range r.Status.Events {
+		e := &r.Status.Events[i]
+		seen := e.LastTime
+		if received := &r.Status.ObservedTime; !received.IsZero() && received.Before(&seen) {
+			seen = *received
+		}
+		rows = append(rows, row{Seen: seen, last: e.LastTime, Cluster: r.Status.Cluster, Clusters: r.Status.Clusters, ClusterCount: r.Status.ClusterCount, Type: e.Type,
+			Reason: e.Reason, Object: object{e.Kind, e.Name}, Count: max(e.Count, 1), Message: e.Message, others: len(names) + more})
+	}
+	return rows
+}
+
+// sortRows sorts by time, the newest last. The rest of the order makes the output the same for the same events.
+func sortRows(rows []row) {
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(a.Seen.Compare(b.Seen.Time), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
+	})
+}
+
+// output is what -o json and -o yaml print. The names of its fields are stable.
+type output struct {
+	// Wrapper is the kind, the namespace and the name, for example "Federated shop/web".
+	Wrapper string `json:"wrapper"`
+	// Events are the events, the newest last.
+	Events []row `json:"events"`
+	// EventsError and ReportsError are why hostctl could not read the events at the host and those of members; "" if it could.
+	EventsError  string `json:"eventsError,omitempty"`
+	ReportsError string `json:"reportsError,omitempty"`
+}
+
+func outputOf(found *reading) *output {
+	out := &output{Wrapper: render.TitleOf(found.wrapper), Events: append([]row{}, found.rows...)}
+	if found.eventsErr != nil {
+		out.EventsError = found.eventsErr.Error()
+	}
+	if found.reportsErr != nil {
+		out.ReportsError = found.reportsErr.Error()
+	}
+	return out
+}

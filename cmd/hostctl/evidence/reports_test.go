@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evidence
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// A report names only its first 100 members. The reason in the wrapper's status tells which of the later ones it is about.
+func TestAReportIsAboutMembersThatItDoesNotName(t *testing.T) {
+	w := build.Federated("web").In("shop").Obj()
+	for name, reason := range map[string]string{"m-050": "CrashLoopBackOff", "m-120": "CrashLoopBackOff", "m-121": "QuotaExceeded", "a": "CrashLoopBackOff"} {
+		w.Status.Clusters = append(w.Status.Clusters, v1alpha1.ClusterStatus{Name: name, State: v1alpha1.StateDegraded, Reason: reason})
+	}
+	var named []string
+	for i := range 100 {
+		named = append(named, fmt.Sprintf("m-%03d", i))
+	}
+	many := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", named...)
+	many.Status.ClusterCount = 130
+	few := build.MemberReport(w, "2", "Deployment", "web", "CrashLoopBackOff", "m-050")
+	for name, test := range map[string]struct {
+		report *v1alpha1.MemberReport
+		chosen []string
+		want   bool
+	}{
+		"without chosen members":                          {few, nil, true},
+		"a member that it names":                          {few, []string{"x", "m-050"}, true},
+		"a member of others":                              {few, []string{"m-120"}, false},
+		"a member after the last name":                    {many, []string{"m-120"}, true},
+		"a member after the last name, with other reason": {many, []string{"m-121"}, false},
+		"a member before the last name":                   {many, []string{"a"}, false},
+		"a member without a line":                         {many, []string{"z"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := IsAbout(test.report, w, test.chosen); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	if names, more := Others(many); len(names) != 99 || more != 30 {
+		t.Errorf("%d other members with a name and %d without, want 99 and 30", len(names), more)
+	}
+	many.Status.Cluster = "m-125"
+	if names, more := Others(many); len(names) != 100 || more != 29 || !IsCurrent(many) {
+		t.Errorf("%d other members with a name and %d without, want 100 and 29; it is current: %v", len(names), more, IsCurrent(many))
+	}
+	few.Status.Cluster = "m-001"
+	if names, more := Others(few); len(names) != 1 || more != 0 || IsCurrent(few) {
+		t.Errorf("the member has become healthy: %v %d %v", names, more, IsCurrent(few))
+	}
+}

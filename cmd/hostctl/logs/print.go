@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+	"github.com/fairlead-dev/fairlead/federate/cause"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+)
+
+// printLogs writes the lines of the logs to standard output, and what they are to standard error.
+func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) error {
+	for i := range reports {
+		r := &reports[i]
+		_, _ = fmt.Fprintln(o.ErrOut, o.heading(w, r))
+		for j := range r.Status.Containers {
+			c := &r.Status.Containers[j]
+			where := r.Status.Cluster + "/" + c.Pod + "/" + c.Name
+			log, missing := c.Log, "it has no log"
+			if o.Previous {
+				log, missing = c.PreviousLog, "it has no log of an earlier run; the log without --previous has the last run"
+			}
+			if log == "" {
+				_, _ = fmt.Fprintf(o.ErrOut, "%s: %s: %s\n", where, stateOf(c), missing)
+				continue
+			}
+			var text strings.Builder
+			for _, line := range lastLines(log, o.Tail) {
+				fmt.Fprintf(&text, "[%s] %s\n", where, line)
+			}
+			if _, err := io.WriteString(o.Out, text.String()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// heading returns the line about a report: whose evidence it is, which members show the same, the object, the reason and the age.
+func (o *Options) heading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) string {
+	s := &r.Status
+	text := fmt.Sprintf("%s%s: %s: %s", s.Cluster, sameAs(r), evidence.ObjectOf(r), s.Reason)
+	if s.Reason == "" {
+		text = fmt.Sprintf("%s%s: %s", s.Cluster, sameAs(r), evidence.ObjectOf(r))
+	}
+	if !s.ObservedTime.IsZero() {
+		text += fmt.Sprintf(", received %s ago", screen.Age(o.Now(), s.ObservedTime))
+	}
+	if len(s.Containers) == 0 {
+		text += "; it has no failing container"
+	}
+	if l := evidence.Unreachable(w, s.Cluster); l != nil {
+		text += fmt.Sprintf("; %s is Unreachable%s, so this is what the manager received before", s.Cluster, o.since(l))
+	}
+	return text
+}
+
+// sameAs returns the words about the other members of a report; "" if there are none.
+func sameAs(r *v1alpha1.MemberReport) string {
+	names, more := evidence.Others(r)
+	shown := min(len(names), evidence.MaxNames)
+	others := strings.Join(names[:shown], ", ")
+	if over := len(names) + more - shown; over > 0 {
+		others += fmt.Sprintf(" and %d more", over)
+	}
+	verb := "show"
+	if len(names)+more == 1 {
+		verb = "shows"
+	}
+	switch {
+	case !evidence.IsCurrent(r) && others == "":
+		return " (has recovered)"
+	case !evidence.IsCurrent(r):
+		return fmt.Sprintf(" (has recovered; %s still %s it)", others, verb)
+	case others == "":
+		return ""
+	}
+	return fmt.Sprintf(" (and %s %s the same)", others, verb)
+}
+
+// stateOf returns the state of a container in words.
+func stateOf(c *v1alpha1.ObservedContainer) string {
+	text := c.State
+	if c.Reason != "" {
+		text += ", " + c.Reason
+	}
+	if c.Restarts > 0 {
+		text += fmt.Sprintf(", started again %d times", c.Restarts)
+	}
+	return text
+}
+
+// noReport returns the line about a member that --cluster names and that no report has.
+func (o *Options) noReport(w v1alpha1.Wrapper, name string) string {
+	l := evidence.LineOf(w, name)
+	switch {
+	case l == nil:
+		return name + ": no report about a failing object; the status of the wrapper has no line of this member"
+	case l.Reason != "" && l.Reason != string(l.State):
+		return fmt.Sprintf("%s: no report about a failing object; it is %s, %s%s", name, l.State, l.Reason, o.since(l))
+	}
+	return fmt.Sprintf("%s: no report about a failing object; it is %s%s", name, l.State, o.since(l))
+}
+
+// whyNone returns why there is no log: the wrapper is well, or it has causes and no failing container, or its members are unreachable.
+func (o *Options) whyNone(w v1alpha1.Wrapper) string {
+	status := w.WrapperStatus()
+	if len(o.Clusters) > 0 {
+		status.Clusters = slices.DeleteFunc(status.Clusters, func(l v1alpha1.ClusterStatus) bool { return !slices.Contains(o.Clusters, l.Name) })
+	}
+	title, look := render.TitleOf(w), fmt.Sprintf("`%s` shows the causes, and `%s` the events", o.Command("describe"), o.Command("events"))
+	var reasons []string
+	unreached := 0
+	causes := cause.Of(w)
+	for i := range causes {
+		c := &causes[i]
+		if c.State == v1alpha1.StateUnreachable {
+			unreached += len(c.Members)
+		}
+		name := c.Reason
+		if name == "" {
+			name = string(c.State)
+		}
+		if len(c.Members) > 0 {
+			name += " on " + members(len(c.Members))
+		}
+		reasons = append(reasons, name)
+	}
+	switch {
+	case status.ObservedGeneration == 0:
+		return title + " has no logs: the host's manager has not acted on this wrapper yet"
+	case len(causes) == 0 && len(o.Clusters) == 0 && status.ClustersOmitted > 0:
+		return fmt.Sprintf("%s has no logs: no member with a line in the status fails; %s", title, look)
+	case len(causes) == 0:
+		return fmt.Sprintf("%s has no logs: it is well%s. A member sends logs only of containers that fail", title, where(o.Clusters))
+	case unreached > 0:
+		return fmt.Sprintf("%s has no logs%s: %s. The manager has received no log of a failing container, and receives none from a member that it cannot reach; %s",
+			title, where(o.Clusters), messages.Few(reasons, evidence.MaxNames), look)
+	}
+	return fmt.Sprintf("%s has no logs%s: %s. The members have sent no log of a failing container; %s", title, where(o.Clusters), messages.Few(reasons, evidence.MaxNames), look)
+}
+
+func members(n int) string {
+	if n == 1 {
+		return "1 member"
+	}
+	return fmt.Sprintf("%d members", n)
+}
+
+func where(clusters []string) string {
+	if len(clusters) == 0 {
+		return ""
+	}
+	return " on " + messages.Few(clusters, evidence.MaxNames)
+}
+
+func (o *Options) since(l *v1alpha1.ClusterStatus) string {
+	return screen.Since(o.Now(), l.LastTransitionTime)
+}
+
+// output is what -o json and -o yaml print. The names of its fields are stable.
+type output struct {
+	// Wrapper is the kind, the namespace and the name, for example "Federated shop/web".
+	Wrapper string   `json:"wrapper"`
+	Reports []report `json:"reports"`
+}
+
+// report is one MemberReport without its events.
+type report struct {
+	Object  v1alpha1.ReportedObject `json:"object"`
+	Reason  string                  `json:"reason,omitempty"`
+	Message string                  `json:"message,omitempty"`
+	// Cluster is the member from which the logs are. Clusters are the members that show the same, the first 100, and ClusterCount is
+	// how many there are.
+	Cluster      string      `json:"cluster"`
+	Clusters     []string    `json:"clusters"`
+	ClusterCount int32       `json:"clusterCount"`
+	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
+	// Unreachable is true if the manager cannot reach the member Cluster now.
+	Unreachable bool                         `json:"unreachable,omitempty"`
+	Containers  []v1alpha1.ObservedContainer `json:"containers"`
+}
+
+func (o *Options) outputOf(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *output {
+	out := &output{Wrapper: render.TitleOf(w), Reports: []report{}}
+	for i := range reports {
+		s := &reports[i].Status
+		one := report{Object: s.Object, Reason: s.Reason, Message: s.Message, Cluster: s.Cluster, Clusters: append([]string{}, s.Clusters...),
+			ClusterCount: s.ClusterCount, ObservedTime: s.ObservedTime, Containers: append([]v1alpha1.ObservedContainer{}, s.Containers...)}
+		one.Unreachable = evidence.Unreachable(w, s.Cluster) != nil
+		for j := range one.Containers {
+			c := &one.Containers[j]
+			c.Log, c.PreviousLog = strings.Join(lastLines(c.Log, o.Tail), "\n"), strings.Join(lastLines(c.PreviousLog, o.Tail), "\n")
+		}
+		out.Reports = append(out.Reports, one)
+	}
+	return out
+}

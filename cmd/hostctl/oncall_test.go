@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	manifests "github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/internal/testing/plane"
+)
+
+// shared is the API server of a host without a manager.
+var shared = plane.New(sandbox.Options{Name: "unit-hostctl"}, prepare)
+
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+
+// prepare installs the CRDs that a person on call reads, and the role.
+func prepare(ctx context.Context, s *sandbox.Sandbox) error {
+	config, err := s.RESTConfig(sandbox.HostName)
+	if err != nil {
+		return err
+	}
+	if err := plane.InstallCRDs(ctx, config, "federateds", "clusterfederateds", "memberreports", "memberclusters"); err != nil {
+		return err
+	}
+	host, err := hostOf(s)
+	if err != nil {
+		return err
+	}
+	roles, err := manifests.Objects(manifests.RBAC)
+	if err != nil {
+		return err
+	}
+	for _, role := range roles {
+		if role.GetName() != "fairlead-oncall" {
+			continue
+		}
+		if err := host.Apply(ctx, client.ApplyConfigurationFromUnstructured(role), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hostOf(s *sandbox.Sandbox) (client.Client, error) {
+	config, err := s.RESTConfig(sandbox.HostName)
+	if err != nil {
+		return nil, err
+	}
+	config.WarningHandler = rest.NoWarnings{}
+	return client.New(config, client.Options{Scheme: member.Scheme})
+}
+
+// output is a stream that a test reads while a command writes.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// The role fairlead-oncall in one namespace has to be enough, on a real API server. It cannot grant MemberClusters, which are
+// cluster-scoped.
+func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
+	s := shared.Sandbox(t)
+	host, err := hostOf(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(host.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}))
+	must(host.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "on-call"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-oncall"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "person"}}}))
+	w := build.Federated("web").In("shop").To("eu-1").With(build.ConfigMap("settings")).InWaves(v1alpha1.FailurePause, build.Wave("first", "eu-1"), build.Wave("last")).Obj()
+	must(host.Create(t.Context(), w))
+	w.Status.ObservedGeneration = w.Generation
+	w.Status.Clusters = []v1alpha1.ClusterStatus{{Name: "eu-1", State: v1alpha1.StateDegraded, Reason: "CrashLoopBackOff", Message: "Deployment web: it crashes",
+		LastTransitionTime: metav1.Now()}}
+	must(host.Status().Update(t.Context(), w))
+	r := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1")
+	evidence := r.Status
+	must(host.Create(t.Context(), r))
+	r.Status = evidence
+	r.Status.ObservedTime = metav1.Now()
+	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: "Waiting", Reason: "CrashLoopBackOff", Log: "panic: no database\n"}}
+	r.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: "Warning", Reason: "BackOff", Message: "restarting", Count: 2, LastTime: metav1.Now()}}
+	must(host.Status().Update(t.Context(), r))
+	happened := func(name, message string) *corev1.Event {
+		return &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Type: "Warning", Reason: "Happened", Message: message, LastTimestamp: metav1.Now(),
+			InvolvedObject: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Federated", Namespace: "shop", Name: "web", UID: w.UID}}
+	}
+	must(host.Create(t.Context(), happened("e1", "at the host")))
+
+	path, err := s.Kubeconfig(sandbox.HostName)
+	must(err)
+	config, err := clientcmd.LoadFromFile(path)
+	must(err)
+	for _, user := range config.AuthInfos {
+		user.Impersonate = "person"
+	}
+	mine := filepath.Join(t.TempDir(), "kubeconfig")
+	must(clientcmd.WriteToFile(*config, mine))
+	t.Setenv("KUBECONFIG", mine)
+
+	as, err := s.RESTConfig(sandbox.HostName)
+	must(err)
+	as.Impersonate.UserName = "person"
+	person, err := client.New(as, client.Options{Scheme: member.Scheme})
+	must(err)
+	must(wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		return person.List(ctx, &v1alpha1.MemberReportList{}, client.InNamespace("shop")) == nil, nil // the API server learns of a RoleBinding a moment later
+	}))
+
+	for _, test := range []struct {
+		args       []string
+		code       int
+		says, told string
+	}{
+		{[]string{"describe", "web", "-n", "shop"}, exit.Waits, "panic: no database", ""},
+		{[]string{"events", "web", "-n", "shop"}, exit.Done, "at the host", ""},
+		{[]string{"events", "web", "-n", "shop", "--cluster", "eu-1"}, exit.Done, "Pod/web-1", ""},
+		{[]string{"logs", "web", "-n", "shop"}, exit.Done, "[eu-1/web-1/app] panic: no database\n", "eu-1: Deployment web: CrashLoopBackOff, received "},
+		{[]string{"rollout", "status", "web", "-n", "shop"}, exit.Done, "eu-1", "• the waves of the members are not shown"},
+		{[]string{"__complete", "logs", "web", "-n", "shop", "--container", ""}, exit.Done, "app\n", ""},
+		{[]string{"logs", "web", "-n", "default"}, exit.Failed, "", "Error: getting Federated web from the host: federateds.federation.fairlead.dev \"web\" is forbidden"},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			var out, said output
+			code := Execute(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said}, test.args)
+			if code != test.code || !strings.Contains(out.String(), test.says) || !strings.HasPrefix(said.String(), test.told) || strings.Contains(out.String(), "your account may not") {
+				t.Errorf("code %d, want %d\n%s\n%s", code, test.code, out.String(), said.String())
+			}
+		})
+	}
+
+	t.Run("events -w", func(t *testing.T) {
+		var out, said output
+		ctx, interrupt := context.WithCancel(t.Context())
+		ended := make(chan int)
+		go func() {
+			ended <- Execute(ctx, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said}, []string{"events", "web", "-n", "shop", "-w"})
+		}()
+		await := func(text string) {
+			t.Helper()
+			err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return strings.Contains(out.String(), text), nil })
+			if err != nil {
+				t.Fatalf("no %q in:\n%s\n%s", text, out.String(), said.String())
+			}
+		}
+		await("restarting")
+		await("at the host")
+		must(host.Create(t.Context(), happened("e2", "a later event")))
+		await("a later event")
+		r.Status.Events[0].Count, r.Status.Events[0].Message = 3, "restarting again"
+		must(host.Status().Update(t.Context(), r))
+		await("restarting again")
+		interrupt()
+		if code := <-ended; code != exit.Done || strings.Count(out.String(), "at the host") != 1 || said.String() != "" {
+			t.Errorf("code %d\n%s\n%s", code, out.String(), said.String())
+		}
+	})
+}
