@@ -23,26 +23,26 @@ var (
 )
 
 var comparisons = []comparison{
-	{"W1", "deliver objects to 3 members: CPU of the federation, collectors counted in", "s", everyCPU},
+	{"W1", "deliver objects to 3 members: CPU of the federation, including collectors", "s", everyCPU},
 	{"W1", "until the last object is there", "s", seconds},
 	{"W1", "CPU of all API servers and etcds", "s", serverCPU},
 	{"W1", "requests to the host", "", hostRequests},
 	{"W1", "requests to each member", "", mostRequests},
-	{"W1", "peak RSS of the federation, collectors counted in", "MiB", rss},
-	{"W3", "change one field of all: CPU of the federation, collectors counted in", "s", everyCPU},
+	{"W1", "peak RSS of the federation, including collectors", "MiB", rss},
+	{"W3", "change one field of all: CPU of the federation, including collectors", "s", everyCPU},
 	{"W3", "until the last object is there", "s", seconds},
 	{"W3", "CPU of all API servers and etcds", "s", serverCPU},
 	{"W3", "requests to the host", "", hostRequests},
 	{"W3", "requests to each member", "", mostRequests},
 	{"W4", "100 objects deleted: the slowest is back after", "s", seconds},
-	{"W4", "CPU of the federation, collectors counted in", "s", everyCPU},
+	{"W4", "CPU of the federation, including collectors", "s", everyCPU},
 	{"W5", "manager killed: a new object is on every member after", "s", seconds},
 	{"W5", "manager ended and started: CPU", "s", everyCPU},
 	{"W5", "requests to the host", "", hostRequests},
 	{"W5", "requests to each member", "", mostRequests},
 }
 
-// besides is the content of that table.
+// besides has what the table of Fairlead and a peer shows.
 type besides struct {
 	ours, theirs map[string]*reading
 	peer         string // its name and version
@@ -50,7 +50,8 @@ type besides struct {
 	lacking      []string // names of the works that the peer cannot do
 }
 
-// print prints both columns and their ratio.
+// print prints the figures of the peer and of Fairlead with their ratio, for each work that both did. Then it names the works that the peer
+// cannot do.
 func (t besides) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(w, "WORK\tWHAT\t%s\tFAIRLEAD\tRATIO\t\n", strings.ToUpper(t.peer)) // Flush says what went wrong
@@ -73,7 +74,7 @@ func (t besides) print(out io.Writer) error {
 	return err
 }
 
-// ratio returns ours divided by theirs, or a dash if there is nothing to divide by.
+// ratio returns ours divided by theirs, or a dash if theirs is 0.
 func ratio(ours, theirs float64) string {
 	if theirs == 0 {
 		return "–"
@@ -81,15 +82,15 @@ func ratio(ours, theirs float64) string {
 	return fmt.Sprintf("%.2f", ours/theirs)
 }
 
-// notComparable returns a warning about a run that is only a trial, or "".
+// notComparable returns a warning if the run had fewer objects than a whole run, or "".
 func notComparable(objects int) string {
 	if objects == wholeObjects {
 		return ""
 	}
-	return fmt.Sprintf("This is a trial with %d objects instead of %d: its figures and ratios say nothing about a whole run.\n", objects, wholeObjects)
+	return fmt.Sprintf("This is a trial with %d objects instead of %d: do not compare its figures and ratios with those of a whole run.\n", objects, wholeObjects)
 }
 
-// lackingIn returns the names of the works that ran and that the peer cannot do, in the order of works.
+// lackingIn returns the works that Fairlead did and a peer cannot do, in the order of the variable works; idleWork is the last.
 func lackingIn(readings map[string]*reading) []string {
 	var names []string
 	for _, w := range works {

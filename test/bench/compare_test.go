@@ -30,7 +30,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// ours and theirs are readings that differ in every field that the comparison shows.
+// ours and theirs differ in every figure that the comparison shows, so a test sees when the comparison takes the wrong one.
 func ours() *reading {
 	return &reading{
 		HostCPUSeconds: 6, MemberCPUSeconds: 2, APIServerCPUSeconds: 30, HostRequests: 300,
@@ -67,12 +67,12 @@ func TestComparison(t *testing.T) {
 	}
 	want := [][]string{
 		{"WORK", "WHAT", "KUBEFED V0.10.0", "FAIRLEAD", "RATIO"},
-		{"W1", "deliver objects to 3 members: CPU of the federation, collectors counted in", "16 s", "8 s", "0.50"},
+		{"W1", "deliver objects to 3 members: CPU of the federation, including collectors", "16 s", "8 s", "0.50"},
 		{"W1", "until the last object is there", "10 s", "20 s", "2.00"},
 		{"W1", "CPU of all API servers and etcds", "60 s", "30 s", "0.50"},
 		{"W1", "requests to the host", "1200", "300", "0.25"},
 		{"W1", "requests to each member", "250", "500", "2.00"},
-		{"W1", "peak RSS of the federation, collectors counted in", "100 MiB", "50 MiB", "0.50"},
+		{"W1", "peak RSS of the federation, including collectors", "100 MiB", "50 MiB", "0.50"},
 		{"W2", "no counterpart in KubeFed v0.10.0", "–", "–"},
 		nil,
 		{"The ratio is Fairlead's figure divided by that of KubeFed v0.10.0. Both columns are of this run, on this machine, one after the other."},
@@ -111,7 +111,7 @@ func TestATrialIsMarkedAsATrial(t *testing.T) {
 				}
 			}
 			if got := figures(tt.objects, readings, nil)["comparable"]; got == tt.trial {
-				t.Errorf("OUT says comparable: %v", got)
+				t.Errorf("the file of OUT has comparable: %v", got)
 			}
 		})
 	}
@@ -160,13 +160,13 @@ func TestOptionsOfAPeer(t *testing.T) {
 		o    options
 		want string
 	}{
-		"no peer":                       {},
-		"KubeFed, all works":            {o: options{peer: "kubefed"}},
-		"KubeFed, one that it can do":   {o: options{peer: "kubefed", works: []string{"W6", "W3"}}},
-		"an unknown peer":               {o: options{peer: "foo"}, want: `PEER: "foo" is no peer; peers are: kubefed`},
-		"no work that the peer can do":  {o: options{peer: "kubefed", works: []string{"W6", "idle"}}, want: "WORKS: none of W6, idle has a counterpart in kubefed, which can do W1, W3, W4, W5"},
-		"a sandbox that would stay up":  {o: options{peer: "kubefed", keep: true}, want: "-keep: not with PEER, whose sandbox needs the machine for itself"},
-		"a sandbox kept without a peer": {o: options{keep: true}},
+		"no peer":                        {},
+		"KubeFed, all works":             {o: options{peer: "kubefed"}},
+		"KubeFed, a work that it can do": {o: options{peer: "kubefed", works: []string{"W6", "W3"}}},
+		"an unknown peer":                {o: options{peer: "foo"}, want: `PEER: there is no peer "foo"; the peers are: kubefed`},
+		"no work that the peer can do":   {o: options{peer: "kubefed", works: []string{"W6", "idle"}}, want: "WORKS: none of W6, idle has a counterpart in kubefed, which can do W1, W3, W4, W5"},
+		"a sandbox that would stay up":   {o: options{peer: "kubefed", keep: true}, want: "-keep cannot be used with PEER: the peer is measured on a sandbox of its own, while Fairlead's is down"},
+		"a sandbox kept without a peer":  {o: options{keep: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

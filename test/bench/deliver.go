@@ -21,15 +21,16 @@ import (
 
 const (
 	namespaces = 10
-	// payload is the size of an object's data, in bytes.
+	// payload is the size of a ConfigMap's data, in bytes.
 	payload = 1024
-	// authors is the number of clients that write wrappers in parallel.
+	// authors is how many wrappers the bench writes at the same time.
 	authors = 16
-	// patience is the time limit of a work that should take seconds.
+	// patience bounds the wait for a condition. Works take seconds.
 	patience = 10 * time.Minute
 )
 
-// wrappers returns n wrappers spread over namespaces, each with one ConfigMap of 1 KiB, for every member.
+// wrappers returns n wrappers, spread over the namespaces PREFIX-0, PREFIX-1, … Each has one ConfigMap of 1 KiB, and is placed on every
+// member.
 func (b *bed) wrappers(prefix string, n int) []client.Object {
 	var all []client.Object
 	for i := range n {
@@ -38,12 +39,12 @@ func (b *bed) wrappers(prefix string, n int) []client.Object {
 	return all
 }
 
-// painted returns a ConfigMap with one field that holds the colour.
+// painted returns a ConfigMap of 1 KiB whose key colour has this number. Works change the number to change the object.
 func painted(name string, colour int) *unstructured.Unstructured {
 	return build.ConfigMap(name, "colour", fmt.Sprint(colour), "payload", strings.Repeat("x", payload))
 }
 
-// each calls a function for every wrapper, a few in parallel.
+// each calls do for every wrapper, with up to 16 calls at the same time.
 func each(ctx context.Context, all []client.Object, do func(context.Context, client.Object) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(authors)
@@ -53,13 +54,13 @@ func each(ctx context.Context, all []client.Object, do func(context.Context, cli
 	return g.Wait()
 }
 
-// create creates the namespaces of wrappers, and then the wrappers.
+// create creates the wrappers on the host. The namespaces have to exist.
 func (b *bed) create(ctx context.Context, all []client.Object) error {
 	return each(ctx, all, func(ctx context.Context, w client.Object) error { return b.host.Create(ctx, w) })
 }
 
-// makeNamespaces creates the wrappers' namespaces on the host. It waits until the controllers have created the objects that every
-// namespace gets.
+// makeNamespaces creates the wrappers' namespaces on the host. It waits until the controllers of Kubernetes have created the objects
+// that each namespace gets, so that their requests do not count in the work.
 func (b *bed) makeNamespaces(ctx context.Context, prefix string) error {
 	for i := range namespaces {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", prefix, i)}}
@@ -69,7 +70,7 @@ func (b *bed) makeNamespaces(ctx context.Context, prefix string) error {
 		err := b.until(ctx, patience, func(ctx context.Context) (string, error) {
 			for name, obj := range map[string]client.Object{"default": &corev1.ServiceAccount{}, "kube-root-ca.crt": &corev1.ConfigMap{}} {
 				if err := b.host.Get(ctx, client.ObjectKey{Namespace: ns.Name, Name: name}, obj); err != nil {
-					return "namespace " + ns.Name + " is not furnished yet", client.IgnoreNotFound(err)
+					return "namespace " + ns.Name + " lacks " + name + " yet", client.IgnoreNotFound(err)
 				}
 			}
 			return "", nil
@@ -84,13 +85,13 @@ func (b *bed) makeNamespaces(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// allReady waits until every wrapper is ready at its present generation.
+// allReady waits until every wrapper is Ready at its present generation.
 func (b *bed) allReady(ctx context.Context, all []client.Object) error {
 	generations := make(map[client.ObjectKey]int64, len(all))
 	for _, w := range all {
 		generations[client.ObjectKeyFromObject(w)] = w.GetGeneration()
 	}
-	// The interval is long, because listing all wrappers costs more CPU than the work that is measured.
+	// Poll rarely: to list all wrappers often would cost more CPU than the work.
 	return b.untilEach(ctx, 2*time.Second, patience, func(ctx context.Context) (string, error) {
 		at, err := b.measured.ready(ctx, b)
 		if err != nil {
@@ -109,8 +110,8 @@ func (b *bed) allReady(ctx context.Context, all []client.Object) error {
 	})
 }
 
-// allThere waits until n ConfigMaps with a prefix were created or changed on every member. It returns the time of the
-// last change.
+// allThere waits until n ConfigMaps whose names begin with prefix are on every member, and were created or changed since the meter
+// started. It returns the time of the last such change.
 func (m *meter) allThere(ctx context.Context, prefix string, n int) (last time.Time, err error) {
 	err = m.bed.until(ctx, patience, func(context.Context) (string, error) {
 		for _, c := range m.bed.members {
@@ -136,13 +137,13 @@ func (m *meter) allThere(ctx context.Context, prefix string, n int) (last time.T
 	return last, err
 }
 
-// deliver is W1.
+// deliver runs the work W1.
 func deliver(ctx context.Context, b *bed) (*reading, error) {
 	const prefix = "bench"
 	if err := b.makeNamespaces(ctx, prefix); err != nil {
 		return nil, err
 	}
-	if b.peer != "" { // a peer also federates namespaces, and the end of that must not count; Fairlead gets the same pause
+	if b.peer != "" { // a peer may still be federating the namespaces, and that CPU time must not count; Fairlead waits as well, so that both are measured alike
 		if err := b.quiet(ctx); err != nil {
 			return nil, err
 		}
@@ -156,7 +157,7 @@ func deliver(ctx context.Context, b *bed) (*reading, error) {
 	return r, errors.Join(err, stop())
 }
 
-// deliver creates n wrappers and measures the cost until all are ready.
+// deliver creates n wrappers, waits until all are Ready, and returns the cost.
 func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []client.Object, error) {
 	m, err := b.measure(ctx)
 	if err != nil {
@@ -181,7 +182,7 @@ func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []cl
 	return r, all, err
 }
 
-// change is W3.
+// change runs the work W3.
 func change(ctx context.Context, b *bed) (*reading, error) {
 	stop, err := b.profile(ctx, "W3")
 	if err != nil {
@@ -194,7 +195,7 @@ func change(ctx context.Context, b *bed) (*reading, error) {
 	defer m.stop()
 	b.painted++
 	err = each(ctx, b.delivered, func(ctx context.Context, w client.Object) error {
-		for { // the manager writes the status meanwhile: retry on a conflict
+		for { // retry on a conflict: the manager may write the status in between
 			if err := b.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 				return err
 			}

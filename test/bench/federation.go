@@ -23,48 +23,48 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// federation is the program that a bed measures: Fairlead or a peer. The bed treats all federations the same, except
-// for these methods.
+// federation is the program that the bench measures: Fairlead or a peer. Everything in which the two differ is in these methods.
 type federation interface {
 	// name is the federation's name in messages.
 	name() string
-	// options changes the options of the sandbox.
+	// options sets what this federation needs in the options of the sandbox.
 	options(*sandbox.Options)
-	// install installs the federation on a sandbox that is up, and joins its members.
+	// install installs the federation on a running sandbox, and joins the members.
 	install(context.Context, *bed) error
-	// manager is the name of its main process, on the host.
+	// manager is the name of the federation's main process on the host, as the supervisor knows it.
 	manager() string
-	// runs reports whether a process is the federation's.
+	// runs reports whether a process belongs to the federation.
 	runs(supervisor.Status) bool
-	// sent reports whether one of its processes sent a request.
+	// sent reports whether a process of the federation sent a request.
 	sent(audit.Request) bool
-	// calm is for how long its processes must be almost idle to count as idle.
+	// calm is how long the federation's processes must use almost no CPU until the bench takes them for idle.
 	calm() time.Duration
-	// leader returns the identity of the leading manager, or "".
+	// leader returns the identity of the manager that leads, or "".
 	leader(context.Context, *bed) (string, error)
-	// open prepares a namespace of the host for wrappers.
+	// open does what the federation needs before wrappers in this namespace of the host can go to members.
 	open(context.Context, *bed, *corev1.Namespace) error
-	// wrap returns a wrapper of a painted ConfigMap, for every member. paint changes the colour.
+	// wrap returns a wrapper of a ConfigMap from function painted, placed on every member.
 	wrap(namespace, name string) client.Object
+	// paint changes the colour of the ConfigMap in the wrapper.
 	paint(wrapper client.Object, colour int)
-	// ready returns the generation of each wrapper that is on all members. It leaves out the other wrappers.
+	// ready returns, for each wrapper that is on all members, the generation that all of them have.
 	ready(context.Context, *bed) (map[client.ObjectKey]int64, error)
 }
 
-// fairlead measures Fairlead. Beside a peer, the manager runs the collectors, as after a join without --collector. Then
-// the manager's figures include the collectors, as a peer's figures do. Otherwise each collector is a process of its
-// own.
+// fairlead measures Fairlead. In a run with a peer, the manager runs the collectors. Then the manager's figures include the
+// collectors' work, as the peer's figures include the same work. In a run without a peer, each collector is a process of
+// its own.
 type fairlead struct{ besidePeer bool }
 
 func (fairlead) name() string    { return "Fairlead" }
 func (fairlead) manager() string { return sandbox.ManagerProcess }
 
-// options leaves GOGC at Go's default, as in production. The sandbox sets less to save memory.
+// options sets GOGC to 100, Go's default, because Fairlead runs with it in production. The sandbox sets a lower value to save memory.
 func (fairlead) options(o *sandbox.Options) { o.ManagerEnv = []string{"GOGC=100"} }
 
 func (f fairlead) install(ctx context.Context, b *bed) error {
 	if !f.besidePeer {
-		return nil // the sandbox has installed it
+		return nil // the sandbox installs Fairlead itself
 	}
 	host, err := b.box.RESTConfig(sandbox.HostName)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f fairlead) install(ctx context.Context, b *bed) error {
 		}
 		b.step.Done()
 	}
-	b.step = b.print.Step("letting the manager come to rest")
+	b.step = b.print.Step("waiting until the manager is idle")
 	if err := b.quiet(ctx); err != nil {
 		b.step.Fail(err)
 		return err
@@ -87,7 +87,7 @@ func (f fairlead) install(ctx context.Context, b *bed) error {
 	return nil
 }
 
-// moveCollector ends a member's collector process and joins the member again, without --collector.
+// moveCollector ends the member's collector process and joins the member again, with the collector inside the manager.
 func (fairlead) moveCollector(ctx context.Context, b *bed, host *rest.Config, name string) error {
 	member, err := b.box.RESTConfig(name)
 	if err != nil {
@@ -107,7 +107,7 @@ func (fairlead) runs(s supervisor.Status) bool {
 	return s.Name == sandbox.ManagerProcess || s.Name == sandbox.CollectorProcess
 }
 
-// The users of Fairlead's processes: the manager on the host, and the accounts that joining makes on members.
+// These are the users of Fairlead's processes in audit logs: the manager on the host, and the accounts that a join creates on members.
 const (
 	accounts      = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":"
 	managerUser   = accounts + "fairlead-manager"

@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// options are the flags.
+// options are the values of the command's flags.
 type options struct {
 	name, programs, out, profiles, peer string
 	works                               []string
@@ -36,8 +36,8 @@ func main() {
 	sandbox.SuperviseIfAsked()
 	playAPartIfAsked()
 	o := options{}
-	works := flag.String("works", "", "The works to do, as in W1,W3,idle; all of them when empty. W2 to W5 need W1, which is done for them.")
-	flag.StringVar(&o.name, "name", "bench", "The sandbox to measure on; it is made anew.")
+	works := flag.String("works", "", "The works to do, for example W1,W3,idle; all of them when empty. W2 to W5 need the objects of W1, so the bench then does W1 too.")
+	flag.StringVar(&o.name, "name", "bench", "The name of the sandbox. The bench takes an existing sandbox of that name down, and makes a new one.")
 	flag.StringVar(&o.programs, "programs", "bin", "The folder with Fairlead's programs.")
 	flag.StringVar(&o.out, "out", "", "A file for the figures, as one JSON object; it is not written when empty.")
 	flag.StringVar(&o.profiles, "profiles", "", "A folder for profiles of the manager and of API servers; if empty, the bench takes no profiles.")
@@ -59,15 +59,15 @@ func main() {
 	}
 }
 
-// check returns an error for wrong flags, before any work begins.
+// check returns an error for flags that make no sense, before any work begins.
 func (o *options) check() error {
 	for _, name := range o.works {
 		if name != idleWork && !slices.ContainsFunc(works, func(w benchWork) bool { return w.name == name }) {
-			return fmt.Errorf("WORKS: %q is none of W1 to W7, far, rest, floor and %s", name, idleWork)
+			return fmt.Errorf("WORKS: there is no work %q; the works are W1 to W7, far, rest, floor and %s", name, idleWork)
 		}
 	}
 	if o.objects < 10 {
-		return fmt.Errorf("OBJECTS: %d is less than 10, and the result would mean nothing", o.objects)
+		return fmt.Errorf("OBJECTS: %d is too small for a meaningful result; give 10 or more", o.objects)
 	}
 	if err := o.checkPeer(); err != nil {
 		return err
@@ -112,8 +112,8 @@ func run(ctx context.Context, o options) (err error) {
 	return runPeer(ctx, o, peer, p, readings)
 }
 
-// runPeer runs the works of a peer on its own sandbox, and prints its figures beside Fairlead's. Fairlead's sandbox is
-// down then, because both on one machine would distort the figures.
+// runPeer runs the works of a peer on a sandbox of its own, and prints its figures beside Fairlead's. Fairlead's sandbox does not run
+// meanwhile: two sandboxes on one machine would distort the figures.
 func runPeer(ctx context.Context, o options, peer federation, p *progress.Printer, ours map[string]*reading) error {
 	o.name += "-" + o.peer
 	if o.profiles != "" {
@@ -123,17 +123,17 @@ func runPeer(ctx context.Context, o options, peer federation, p *progress.Printe
 		}
 	}
 	o.works = slices.DeleteFunc(peerWorks(), func(name string) bool { return !o.wants(name) })
-	p.Note("%s: the same works, on a sandbox of its own", peer.name())
+	p.Note("%s is measured next: the same works, on a sandbox of its own", peer.name())
 	theirs := make(map[string]*reading)
 	if err := runOnBed(ctx, o, peer, p, theirs); err != nil {
 		return fmt.Errorf("%s: %w", peer.name(), err)
 	}
-	_, _ = fmt.Fprintln(os.Stdout) // the next write says what went wrong
+	_, _ = fmt.Fprintln(os.Stdout) // an error appears again at the next write to stdout
 	both := besides{ours: ours, theirs: theirs, peer: peer.name(), objects: o.objects, lacking: lackingIn(ours)}
 	return errors.Join(both.print(os.Stdout), write(o.out, figures(o.objects, ours, theirs)))
 }
 
-// runOnBed runs the works that need clusters.
+// runOnBed starts a sandbox and runs the works that need clusters on it.
 func runOnBed(ctx context.Context, o options, f federation, p *progress.Printer, readings map[string]*reading) (err error) {
 	if !o.keep {
 		defer func() {
@@ -164,8 +164,8 @@ func runOnBed(ctx context.Context, o options, f federation, p *progress.Printer,
 	return nil
 }
 
-// figures returns the content of the file for -out: the machine, the number of objects, whether the figures compare
-// with the goals, and one reading for each work. Under "peer" it has the readings of the peer.
+// figures returns the content of the file that -out names: the machine, the number of objects, whether the goals apply to the figures,
+// and the reading of each work by its name. The readings of a peer are under "peer".
 func figures(objects int, ours, theirs map[string]*reading) map[string]any {
 	all := map[string]any{"machine": machine(), "objects": objects, "comparable": objects == wholeObjects}
 	for name, r := range ours {
@@ -177,7 +177,7 @@ func figures(objects int, ours, theirs map[string]*reading) map[string]any {
 	return all
 }
 
-// write writes the figures as JSON, unless the path is empty.
+// write writes all as JSON to the file at path. An empty path means that no file is wanted.
 func write(path string, all map[string]any) error {
 	if path == "" {
 		return nil

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// fewer is the number of objects that W7 delivers. furtherMembers is the number of members that the second part adds.
-	fewer          = 300
+	// fewer is the number of wrappers in each of W7's deliveries.
+	fewer = 300
+	// furtherMembers is how many members W7 adds between its two deliveries.
 	furtherMembers = 3
 )
 
-// addMembers is W7. A new manager delivers objects to three members, and then another new manager delivers the same to
-// six. More holds the additional cost of each member. All other figures are those of the second delivery.
+// addMembers runs the work W7. It delivers wrappers to three members, and then as many wrappers to six, each time with a new manager. More has
+// what each of the three added members costs. All other figures are those of the second delivery.
 func addMembers(ctx context.Context, b *bed) (*reading, error) {
 	first, err := b.deliverFreshly(ctx, "few")
 	if err != nil {
@@ -39,7 +40,7 @@ func addMembers(ctx context.Context, b *bed) (*reading, error) {
 	return second, nil
 }
 
-// deliverFreshly restarts the manager, delivers, measures, and deletes everything again.
+// deliverFreshly deletes all wrappers, starts a new manager, delivers, and deletes what it delivered. It returns the cost of the delivery.
 func (b *bed) deliverFreshly(ctx context.Context, prefix string) (*reading, error) {
 	if err := b.clear(ctx, b.delivered); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (b *bed) membersReady(ctx context.Context) error {
 	})
 }
 
-// clear deletes wrappers and waits until all their objects are gone.
+// clear deletes wrappers and waits until they are gone from the host and their objects from every member.
 func (b *bed) clear(ctx context.Context, all []client.Object) error {
 	err := each(ctx, all, func(ctx context.Context, w client.Object) error {
 		return client.IgnoreNotFound(b.host.Delete(ctx, w))
@@ -99,7 +100,7 @@ func (b *bed) clear(ctx context.Context, all []client.Object) error {
 			}
 		}
 		if left > 0 {
-			return fmt.Sprintf("%d are still being removed", left), nil
+			return fmt.Sprintf("%d wrappers are still being removed", left), nil
 		}
 		return "", nil
 	})

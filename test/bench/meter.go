@@ -18,48 +18,55 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// reading is the cost of a work. Names and units are the API of OUT. A peer's readings have the same fields: its controller manager is
-// the manager, and it has no collectors.
+// reading is the cost of a work. Scripts read it from the file that OUT names, so names and units must not change. For a peer, "the
+// manager" means its controller manager; a peer has no collectors.
 type reading struct {
-	// HostCPUSeconds is the manager's time. MemberCPUSeconds is the time of all collectors.
-	HostCPUSeconds   float64 `json:"hostCPUSeconds"`
+	// HostCPUSeconds is the CPU time of the manager.
+	HostCPUSeconds float64 `json:"hostCPUSeconds"`
+	// MemberCPUSeconds is the CPU time of all collectors.
 	MemberCPUSeconds float64 `json:"memberCPUSeconds"`
-	// APIServerCPUSeconds is the time of all API servers and etcds, of the host and of the members.
+	// APIServerCPUSeconds is the CPU time of all API servers and etcds, of the host and of the members.
 	APIServerCPUSeconds float64 `json:"apiServerCPUSeconds"`
-	HostWrites          int     `json:"hostWrites"`
-	HostRequests        int     `json:"hostRequests"`
-	// MemberWrites and MemberRequests count manager and collector together. CollectorWrites and CollectorRequests are
-	// the collector's part.
-	MemberWrites      map[string]int `json:"memberWrites"`
-	MemberRequests    map[string]int `json:"memberRequests"`
-	CollectorWrites   map[string]int `json:"collectorWrites"`
+	// HostWrites is the number of the federation's writes to the host.
+	HostWrites int `json:"hostWrites"`
+	// HostRequests is the number of the federation's requests to the host, with its writes.
+	HostRequests int `json:"hostRequests"`
+	// MemberWrites is the number of the federation's writes to each member, by the member's name.
+	MemberWrites map[string]int `json:"memberWrites"`
+	// MemberRequests is the number of the federation's requests to each member, with its writes, by the member's name.
+	MemberRequests map[string]int `json:"memberRequests"`
+	// CollectorWrites is the part of MemberWrites that collectors sent.
+	CollectorWrites map[string]int `json:"collectorWrites"`
+	// CollectorRequests is the part of MemberRequests that collectors sent.
 	CollectorRequests map[string]int `json:"collectorRequests"`
-	// IdempotentWrites are the writes on all clusters that did not change the object.
+	// IdempotentWrites is the number of successful writes, on all clusters, that changed no object.
 	IdempotentWrites int `json:"idempotentWrites"`
-	// HostObjects are objects on the host beyond the user's, without events.
+	// HostObjects is the number of objects that the work added on the host, without those that the user created and without
+	// events.
 	HostObjects int `json:"hostObjects"`
 	HostEvents  int `json:"hostEvents"`
-	// RSSPeakBytes is the manager's peak, MemberRSSPeakBytes the highest peak of a collector.
-	RSSPeakBytes       uint64  `json:"rssPeakBytes"`
+	// RSSPeakBytes is the peak of the manager's resident memory during the work.
+	RSSPeakBytes uint64 `json:"rssPeakBytes"`
+	// MemberRSSPeakBytes is the peak of the collector that needed most resident memory.
 	MemberRSSPeakBytes uint64  `json:"memberRSSPeakBytes"`
 	Seconds            float64 `json:"seconds"`
-	// More are figures that only one work has.
+	// More has the figures of this work that other works do not have, by name.
 	More map[string]float64 `json:"more,omitempty"`
 }
 
-// meter measures a work.
+// meter measures one work: it keeps the counts from before the work, and end subtracts them from the counts after it.
 type meter struct {
 	bed     *bed
 	started time.Time
-	cpu     map[int]float64 // seconds by pid, when it began
+	cpu     map[int]float64 // CPU seconds of each process before the work, by pid
 	marks   map[string]audit.Mark
 	watched map[string]*watched
 	objects objectCount
-	// stop ends the watches.
+	// stop ends the watches. The caller of measure has to call it.
 	stop context.CancelFunc
 }
 
-// measure starts a meter. The caller must call stop.
+// measure starts a meter.
 func (b *bed) measure(ctx context.Context) (m *meter, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	m = &meter{bed: b, cpu: make(map[int]float64), marks: make(map[string]audit.Mark), watched: make(map[string]*watched), stop: stop}
@@ -103,7 +110,8 @@ func (b *bed) measure(ctx context.Context) (m *meter, err error) {
 	return m, nil
 }
 
-// end takes the reading. usersObjects is the number of objects that the user created on the host meanwhile.
+// end returns the cost of the work so far. usersObjects is how many objects the bench itself has created on the host since measure; they
+// do not count.
 func (m *meter) end(ctx context.Context, usersObjects int) (*reading, error) {
 	r := &reading{
 		Seconds:      round(time.Since(m.started).Seconds()),
@@ -146,7 +154,7 @@ func (m *meter) readProcesses(ctx context.Context, r *reading) error {
 		if err != nil {
 			return err
 		}
-		spent := cpu - m.cpu[s.PID] // all of it for a new process
+		spent := cpu - m.cpu[s.PID] // a process that started after measure has no entry in m.cpu, so all its CPU time counts
 		if s.Cluster == sandbox.HostName {
 			r.HostCPUSeconds, r.RSSPeakBytes = round(r.HostCPUSeconds+spent), r.RSSPeakBytes+peak
 			continue
@@ -160,7 +168,7 @@ func (m *meter) readLogs(r *reading) error {
 	for _, c := range m.bed.clusters() {
 		mark, ok := m.marks[c.name]
 		if !ok {
-			continue // it started later
+			continue // the cluster was started after measure
 		}
 		requests, err := mark.Requests(m.bed.measured.sent)
 		if err != nil {
@@ -178,7 +186,7 @@ func (m *meter) readLogs(r *reading) error {
 	return nil
 }
 
-// add counts the requests of the federation to one cluster.
+// add adds the federation's requests to one cluster to the reading. name is the cluster's name.
 func (r *reading) add(name string, requests []audit.Request) {
 	for _, one := range requests {
 		written := 0
@@ -199,7 +207,7 @@ func (r *reading) add(name string, requests []audit.Request) {
 	}
 }
 
-// processes returns the federation's processes.
+// processes returns the federation's running processes.
 func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
 	all, err := b.box.Processes(ctx)
 	if err != nil {
@@ -214,12 +222,12 @@ func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
 	return found, nil
 }
 
-// isServer reports whether a process is an API server or an etcd.
+// isServer reports whether the process is an API server or an etcd.
 func isServer(s supervisor.Status) bool {
 	return s.Name == binaries.APIServer || s.Name == binaries.Etcd
 }
 
-// cpuOf returns the CPU time of a process, in seconds of one core.
+// cpuOf returns the CPU time that a process has used, in seconds of one core.
 func cpuOf(pid int) (float64, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -229,7 +237,7 @@ func cpuOf(pid int) (float64, error) {
 	return stat.CPUTime(), err
 }
 
-// peakOf returns the peak resident memory of a process since forgetPeak, in bytes.
+// peakOf returns the peak of a process's resident memory since the last forgetPeak, in bytes.
 func peakOf(pid int) (uint64, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -239,10 +247,10 @@ func peakOf(pid int) (uint64, error) {
 	return status.VmHWM, err
 }
 
-// forgetPeak resets the peak that the kernel keeps for a process.
+// forgetPeak makes the kernel measure a process's peak of resident memory anew.
 func forgetPeak(pid int) error {
 	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/clear_refs", []byte("5"), 0o200); err != nil {
-		return fmt.Errorf("beginning a peak of memory anew: %w", err)
+		return fmt.Errorf("resetting the peak of resident memory: %w", err)
 	}
 	return nil
 }

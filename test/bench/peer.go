@@ -27,25 +27,26 @@ import (
 
 const kubefedPeer = "kubefed"
 
-// peers are the names that PEER accepts.
+// peers are the values that PEER accepts.
 var peers = []string{kubefedPeer}
 
 const (
-	// kubefedModule pins KubeFed, and kubefedProgram is its controller manager. Both are relative to the root of the tree.
-	kubefedModule  = "test/bench/kubefed/module"
+	// kubefedModule is the folder of the Go module that requires KubeFed, relative to the root of the repository.
+	kubefedModule = "test/bench/kubefed/module"
+	// kubefedProgram is where the bench writes KubeFed's controller manager, relative to the root of the repository.
 	kubefedProgram = "bin/peers/kubefed-controller-manager"
 )
 
-// checkPeer returns an error for a peer that the bench does not know, or that has none of the works.
+// checkPeer returns an error if the bench does not know the peer, if -keep is set too, or if the peer can do none of the chosen works.
 func (o *options) checkPeer() error {
 	if o.peer == "" {
 		return nil
 	}
 	if !slices.Contains(peers, o.peer) {
-		return fmt.Errorf("PEER: %q is no peer; peers are: %s", o.peer, strings.Join(peers, ", "))
+		return fmt.Errorf("PEER: there is no peer %q; the peers are: %s", o.peer, strings.Join(peers, ", "))
 	}
 	if o.keep {
-		return errors.New("-keep: not with PEER, whose sandbox needs the machine for itself")
+		return errors.New("-keep cannot be used with PEER: the peer is measured on a sandbox of its own, while Fairlead's is down")
 	}
 	for _, w := range works {
 		if w.besidePeer && o.wants(w.name) {
@@ -66,7 +67,7 @@ func peerWorks() []string {
 	return names
 }
 
-// buildPeer builds the peer, before any work begins.
+// buildPeer builds the peer before any work begins, so that a failed build costs no measuring time.
 func buildPeer(ctx context.Context, p *progress.Printer) (federation, error) {
 	step := p.Step("building KubeFed: some minutes the first time")
 	release, err := kubefed.Build(ctx, kubefedModule, kubefedProgram)
@@ -78,8 +79,8 @@ func buildPeer(ctx context.Context, p *progress.Printer) (federation, error) {
 	return kubefedFederation{release}, nil
 }
 
-// kubefedFederation measures KubeFed. Its controller manager runs with the same certificate of the host as Fairlead's manager, and with
-// a token of each member, as Fairlead's manager does. So the API servers authenticate both in the same way.
+// kubefedFederation measures KubeFed. KubeFed's controller manager authenticates in the same ways as Fairlead's manager: at the host with the same
+// certificate, and at each member with a token. So authentication costs the API servers the same for both.
 type kubefedFederation struct{ release *kubefed.Release }
 
 func (k kubefedFederation) name() string { return "KubeFed " + k.release.Version }
@@ -118,7 +119,7 @@ func (k kubefedFederation) install(ctx context.Context, b *bed) (err error) {
 	return b.quiet(ctx)
 }
 
-// run makes the supervisor run the controller manager.
+// run makes the sandbox's supervisor start the controller manager.
 func (k kubefedFederation) run(ctx context.Context, b *bed) error {
 	spec, err := b.box.Cluster(sandbox.HostName)
 	if err != nil {
@@ -154,15 +155,15 @@ func (kubefedFederation) sent(r audit.Request) bool {
 	return r.User.Username == managerUser || r.User.Username == kubefed.AccountUser
 }
 
-// calm has to be longer than 20 s and than 10 s. A new controller manager waits 20 s for clusters to become available,
-// and 10 s between its health checks. It is idle meanwhile, with all its work still to do.
+// calm is longer than the pauses of a controller manager that has just started: it waits 20 s for clusters to become available, and 10 s
+// between its health checks. In these pauses it uses no CPU, although it has not finished its work.
 func (kubefedFederation) calm() time.Duration { return 35 * time.Second }
 
 func (kubefedFederation) leader(ctx context.Context, b *bed) (string, error) {
 	return kubefed.Leader(ctx, b.host)
 }
 
-// open federates the namespace and waits until every member has it. Fairlead makes namespaces on members with the first object.
+// open federates the namespace, and waits until every member has it. Fairlead needs no such step: it creates a namespace with the first object.
 func (kubefedFederation) open(ctx context.Context, b *bed, ns *corev1.Namespace) error {
 	if err := b.host.Create(ctx, kubefed.Namespace(ns.Name)); client.IgnoreAlreadyExists(err) != nil {
 		return err

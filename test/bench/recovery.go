@@ -18,10 +18,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// deletions is the number of objects that W4 deletes.
+// deletions is how many objects W4 deletes.
 const deletions = 100
 
-// bringBack is W4. Seconds is the longest time from the request to delete an object to its return.
+// bringBack runs the work W4: it deletes objects on one member, and waits until the manager has created them again. Seconds is the longest
+// time between the deletion of an object and its return.
 func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func bringBack(ctx context.Context, b *bed) (*reading, error) {
 			}
 		}
 		if len(took) < len(gone) {
-			return fmt.Sprintf("%d of %d are back", len(took), len(gone)), nil
+			return fmt.Sprintf("%d of %d deleted objects are back", len(took), len(gone)), nil
 		}
 		return "", nil
 	})
@@ -72,7 +73,8 @@ func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// serveOthers is W6. Seconds is the time from the moment when the last member serves the CRD until the object is there.
+// serveOthers runs the work W6: it delivers objects of a kind that the last member does not serve, and then installs the CRD there. Seconds
+// is the time from when that member serves the kind until it has the object.
 func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 	const kind, plural, prefix = "Gauge", "gauges", "gauge"
 	last := b.members[len(b.members)-1]
@@ -111,7 +113,7 @@ func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 				return "", nil
 			}
 		}
-		return "nobody says why " + last.name + " is not served", nil
+		return "the wrapper's line for " + last.name + " does not have reason APINotServed yet", nil
 	})
 	if err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// serves returns a condition for until: an object exists.
+// serves returns a condition for until: the cluster has the object.
 func (c *cluster) serves(obj *unstructured.Unstructured, namespace string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		found := &unstructured.Unstructured{}

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// startAgain is W5. It ends the manager gracefully and measures until the next manager is idle. Then it kills the
-// manager. Seconds is the time from the kill until a new object is on every member.
+// startAgain runs the work W5. The reading is the cost of a graceful restart: from SIGTERM until the next manager is idle. Seconds is about
+// a second restart: the time from a SIGKILL until a new object is on every member.
 func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	r, err := b.endGracefully(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// endGracefully ends the manager with SIGTERM and measures until the next one is idle.
+// endGracefully ends the manager with SIGTERM, and measures until the next manager is idle.
 func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	}
 	r.Seconds = round(r.Seconds - b.measured.calm().Seconds())
 	r.More = make(map[string]float64)
-	if _, ours := b.measured.(fairlead); !ours { // no peer promises to write nothing
+	if _, ours := b.measured.(fairlead); !ours { // only Fairlead promises not to write after a restart
 		return r, nil
 	}
 	written, err := m.writtenToHost()
@@ -69,8 +69,8 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	return r, nil
 }
 
-// kill kills the manager and immediately creates a wrapper. It returns the seconds until the object is on every member, and
-// deletes the wrapper again.
+// kill kills the manager with SIGKILL and creates a wrapper at once. It returns the seconds from the kill until every member has the
+// wrapper's object. Then it deletes the wrapper.
 func (b *bed) kill(ctx context.Context) (float64, error) {
 	m, err := b.measure(ctx)
 	if err != nil {
@@ -84,9 +84,9 @@ func (b *bed) kill(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	err = b.until(ctx, patience, func(ctx context.Context) (string, error) {
-		// The manager's webhooks admit wrappers, so the API server refuses them until one answers again.
+		// The API server admits no wrapper until the webhooks of the next manager respond.
 		if err := b.host.Create(ctx, w); err != nil && !apierrors.IsAlreadyExists(err) {
-			return "the host does not admit a new wrapper yet", err
+			return "the host refuses the new wrapper, because no manager serves the webhooks yet", err
 		}
 		return "", nil
 	})
@@ -130,7 +130,7 @@ func (b *bed) remove(ctx context.Context, w client.Object) error {
 	})
 }
 
-// writtenToHost returns the manager's writes to the host since the meter began, without those of its lease.
+// writtenToHost returns the federation's writes to the host since measure, without those of leases.
 func (m *meter) writtenToHost() ([]string, error) {
 	requests, err := m.marks[sandbox.HostName].Requests(m.bed.measured.sent, audit.Request.IsWrite)
 	if err != nil {
@@ -145,7 +145,7 @@ func (m *meter) writtenToHost() ([]string, error) {
 	return written, nil
 }
 
-// restartManager ends the manager, and waits until the next one leads.
+// restartManager ends the manager with SIGTERM, and waits until the next manager leads.
 func (b *bed) restartManager(ctx context.Context) error {
 	leader, err := b.measured.leader(ctx, b)
 	if err != nil {
@@ -176,7 +176,7 @@ func (b *bed) signalManager(ctx context.Context, signal os.Signal) error {
 	return p.Signal(signal)
 }
 
-// manager returns the pid of the manager.
+// manager returns the pid of the federation's main process on the host.
 func (b *bed) manager(ctx context.Context) (int, error) {
 	processes, err := b.processes(ctx)
 	if err != nil {

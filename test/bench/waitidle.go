@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// idleFor is the length of W2.
+	// idleFor is for how long W2 measures.
 	idleFor = 120 * time.Second
-	// nothing is the CPU time within a second that still counts as idle, in seconds.
+	// nothing is the CPU time, in seconds per second, up to which the federation's processes together count as idle.
 	nothing = 0.006
 )
 
-// quiet waits until the federation's processes are idle.
+// quiet waits until the federation's processes have used almost no CPU for the time calm.
 func (b *bed) quiet(ctx context.Context) error {
 	var last float64
 	since := time.Time{}
@@ -38,11 +38,11 @@ func (b *bed) quiet(ctx context.Context) error {
 		if time.Since(since) >= b.measured.calm() {
 			return "", nil
 		}
-		return "waiting until there is nothing to do any more", nil
+		return "waiting until the processes use almost no CPU", nil
 	})
 }
 
-// idle is W2.
+// idle runs the work W2: it measures the cost while there is nothing to do.
 func idle(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err

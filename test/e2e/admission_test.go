@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// ofMembers are the test data of kinds that exist on members only.
+// ofMembers reports whether only members, and not the host, serve the kind of this manifest of the test data.
 func ofMembers(path string) bool {
 	base := filepath.Base(path)
 	return strings.HasPrefix(base, "delivery") || strings.HasPrefix(base, "membership")
 }
 
-// rehearse sends a manifest as a dry run to the API server of a cluster that has its kind.
+// rehearse runs kubectl on a manifest as a server-side dry run: at member-1 if only members serve the kind, else at the host.
 func rehearse(ctx SpecContext, path string, verb ...string) Run {
 	cluster := "host"
 	if ofMembers(path) {
@@ -45,7 +45,7 @@ var _ = Describe("When manifests come to the API server", func() {
 		}
 	})
 
-	It("refuses every invalid manifest with a message for people", func(ctx SpecContext) {
+	It("refuses every invalid manifest with the message that the manifest's first line names", func(ctx SpecContext) {
 		for _, path := range data("invalid") {
 			content, err := os.ReadFile(path)
 			Expect(err).NotTo(HaveOccurred())
@@ -87,7 +87,7 @@ var _ = Describe("When a wrapper cannot be pushed to any member", func() {
 		build func(b *build.Builder[*v1alpha1.Federated])
 		words []string
 	}{
-		"its placement is left open": {
+		"spec.placement.clusters selects nothing": {
 			func(b *build.Builder[*v1alpha1.Federated]) {
 				b.Obj().Spec.Placement.Clusters = &v1alpha1.ClusterSelection{}
 			},
@@ -100,20 +100,20 @@ var _ = Describe("When a wrapper cannot be pushed to any member", func() {
 				b.To("member-1").With(elsewhere)
 			}, []string{"spec.objects[0]", "elsewhere", "namespace"},
 		},
-		"an object is in it twice": {
+		"spec.objects has an object twice": {
 			func(b *build.Builder[*v1alpha1.Federated]) {
 				b.To("member-1").With(build.ConfigMap("twin"), build.ConfigMap("twin"))
 			},
 			[]string{"spec.objects[1]", "twin"},
 		},
-		"an override has no object to change": {
+		"the target of an override is no object of the wrapper": {
 			func(b *build.Builder[*v1alpha1.Federated]) {
 				override := build.Override("ConfigMap", "missing")
 				override.Merge = build.JSON(map[string]any{"data": map[string]any{"a": "b"}})
 				b.To("member-1").With(build.ConfigMap("there")).Overriding(override)
 			}, []string{"spec.overrides[0]", "missing"},
 		},
-		"it carries a status": {
+		"an object has a status": {
 			func(b *build.Builder[*v1alpha1.Federated]) {
 				b.To("member-1").With(build.Manifest("{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {}, status: {loadBalancer: {}}}"))
 			}, []string{"spec.objects[0]", "status"},
@@ -134,7 +134,7 @@ var _ = Describe("When a wrapper cannot be pushed to any member", func() {
 		})
 	}
 
-	It("has the finalizer from its creation otherwise", func(ctx SpecContext) {
+	It("has the finalizer from its creation, if it is valid", func(ctx SpecContext) {
 		b := build.Federated("signed").In(newShop(ctx)).With(build.ConfigMap("some")).To("member-1")
 		Expect(fleet.Host.Create(ctx, b.Obj(), client.DryRunAll)).To(Succeed())
 		Expect(b.Obj().Finalizers).To(ConsistOf(v1alpha1.Finalizer))
@@ -171,7 +171,7 @@ var _ = Describe("When a member's namespaces are closed", func() {
 		expectReady(ctx, refused)
 	})
 
-	It("never lets the host write into kube-* and fairlead-system", func(ctx SpecContext) {
+	It("a Federated in kube-* or fairlead-system is refused", func(ctx SpecContext) {
 		name := unique("settings")
 		for _, system := range []string{"kube-public", v1alpha1.SystemNamespace} {
 			err := fleet.Host.Create(ctx, build.Federated(name).In(system).With(build.ConfigMap(name)).To("member-1").Obj())

@@ -18,19 +18,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// everywhere and nowhere are selectors of a placement. nowhere stands for an author's mistake.
+// everywhere selects every member. nowhere selects none, as after an author's typing error in a label.
 var (
 	everywhere = []metav1.LabelSelector{{}}
 	nowhere    = []metav1.LabelSelector{{MatchLabels: map[string]string{"clowd": "aws"}}}
 )
 
-// replace replaces the selectors of a wrapper.
+// replace replaces the placement's selectors in a wrapper.
 func replace(ctx SpecContext, w *v1alpha1.Federated, selectors []metav1.LabelSelector) {
 	GinkgoHelper()
 	edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Selectors = selectors })
 }
 
-// holding returns the members that have the ConfigMap of a wrapper.
+// holding returns a function for Eventually that lists the members which have the wrapper's ConfigMap.
 func holding(w *v1alpha1.Federated) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		var names []string
@@ -44,8 +44,8 @@ func holding(w *v1alpha1.Federated) func(context.Context) []string {
 }
 
 var _ = Describe("When a placement drops more members than the limit for an hour", needsThirdMember, func() {
-	// slipped returns a wrapper that was on all three members, and whose placement now selects none: the wrapper has
-	// left one member, and two are withheld.
+	// slipped returns a wrapper that was on all three members until its author replaced the placement by nowhere. The
+	// manager has removed it from one member, and waits for an Approval before it removes it from the other two.
 	slipped := func(ctx SpecContext) *v1alpha1.Federated {
 		GinkgoHelper()
 		w := author(ctx, build.Federated("everywhere").In(newShop(ctx)).ToMatching().With(build.ConfigMap("everywhere", "colour", "blue")))
@@ -60,7 +60,7 @@ var _ = Describe("When a placement drops more members than the limit for an hour
 		return w
 	}
 
-	It("keeps serving the withheld members, and leaves them once the removal is approved", needsThirdMember, func(ctx SpecContext) {
+	It("keeps serving the members whose removal waits, and leaves them once the removal is approved", needsThirdMember, func(ctx SpecContext) {
 		w := slipped(ctx)
 		Expect(fleet.Kubectl(ctx, "get", "federation", "-n", w.Namespace).Stdout).To(ContainSubstring(v1alpha1.ReasonRemovalNeedsApproval))
 		Expect(conditionMessage(w, v1alpha1.ConditionPlaced)).To(And(ContainSubstring("2 of the 3 members"), ContainSubstring("restore spec.placement or the labels")))
@@ -73,16 +73,16 @@ var _ = Describe("When a placement drops more members than the limit for an hour
 		}
 		Expect(reread(ctx, w)(Default).Status.Placement.Withheld).To(Equal([]string{"member-2", "member-3"}))
 
-		By("rehearsing, which writes nothing")
+		By("approving with a dry run, which writes nothing")
 		rehearsal := fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--removal", "--dry-run", "-o", "yaml")
 		Expect(rehearsal).To(HaveField("Code", 0))
 		Expect(rehearsal.Stdout).To(ContainSubstring("allow: Removal"))
-		By("approving one of the two")
+		By("approving the removal from one of the two members")
 		one := fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--removal", "--cluster", "member-3", "--yes")
 		Expect(one).To(HaveField("Code", 0))
-		Expect(one.Stderr).To(And(ContainSubstring("will leave member-3 now (onDelete: KeepData)"), ContainSubstring("It stays on member-2")))
+		Expect(one.Stderr).To(And(ContainSubstring("will leave member-3 now (onDelete: KeepData)"), ContainSubstring("The wrapper stays on member-2")))
 		Eventually(ctx, holding(w)).Should(Equal([]string{"member-2"}))
-		By("approving the rest")
+		By("approving the removal from the last member")
 		Expect(fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--removal", "--yes")).To(HaveField("Code", 0))
 		Eventually(ctx, holding(w)).Should(BeEmpty())
 		Eventually(ctx, reread(ctx, w)).Should(And(
@@ -98,11 +98,11 @@ var _ = Describe("When a placement drops more members than the limit for an hour
 		remove(ctx, w)
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(fleet.Host.List(ctx, approvals, client.InNamespace(w.Namespace))).To(Succeed())
-			g.Expect(approvals.Items).To(BeEmpty(), "they go with their wrapper")
+			g.Expect(approvals.Items).To(BeEmpty(), "Approvals are deleted with their wrapper")
 		}).Should(Succeed())
 	})
 
-	It("can be approved by people who may not write wrappers", func(ctx SpecContext) {
+	It("can be approved by people without permission to write wrappers", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		Expect(fleet.Kubectl(ctx, "create", "rolebinding", "approvers", "-n", shop, "--clusterrole=fairlead-approver", "--user=casey")).To(HaveField("Code", 0))
 		may := func(verb, resource, namespace string) string {
@@ -115,7 +115,7 @@ var _ = Describe("When a placement drops more members than the limit for an hour
 		Expect(may("create", "approvals", "default")).To(Equal("no"))
 	})
 
-	It("is cancelled by putting the placement back", func(ctx SpecContext) {
+	It("does not happen if the author puts the placement back", func(ctx SpecContext) {
 		w := slipped(ctx)
 		before := fleet.Member("member-2").version(ctx, "ConfigMap", w.Namespace, w.Name)
 		replace(ctx, w, everywhere)
@@ -131,9 +131,9 @@ var _ = Describe("When a placement drops more members than the limit for an hour
 		before := fleet.Manager(ctx)
 		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())
 		Eventually(ctx, func() int { return fleet.Manager(ctx).PID }).ShouldNot(Equal(before.PID))
-		Expect(fleet.Sandbox.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)).To(Succeed()) // the manager serves the webhook too
+		Expect(fleet.Sandbox.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)).To(Succeed()) // the manager serves the webhook, which admits the next wrapper
 		settings := author(ctx, build.Federated("settings").In(w.Namespace).To("member-1").With(build.ConfigMap("settings")))
-		Eventually(ctx, reread(ctx, settings)).WithTimeout(90*time.Second).Should(beReady(), "the new manager is at work")
+		Eventually(ctx, reread(ctx, settings)).WithTimeout(90*time.Second).Should(beReady(), "the new manager does its work")
 		Consistently(ctx, holding(w)).Should(Equal([]string{"member-2", "member-3"}))
 		Expect(reread(ctx, w)(Default).Status.Placement.Decision).To(Equal(decision))
 	}, SpecTimeout(3*time.Minute))

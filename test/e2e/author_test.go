@@ -21,13 +21,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// HostctlWith is Hostctl with standard input, for -f -.
+// HostctlWith does the same as Hostctl, and gives the program this standard input, for the argument -f -.
 func (f *TestFleet) HostctlWith(ctx context.Context, stdin string, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, stdin, filepath.Join(f.repo, "bin", "hostctl"), args...)
 }
 
-// documents decodes the wrappers in the output of hostctl federate.
+// documents decodes a YAML stream of wrappers, as hostctl federate prints it.
 func documents(text string) []map[string]any {
 	GinkgoHelper()
 	var all []map[string]any
@@ -39,7 +39,7 @@ func documents(text string) []map[string]any {
 	return all
 }
 
-// titles describes wrappers with their objects: "Kind namespace/name: Kind name, Kind name".
+// titles describes each wrapper and its objects in a line: "Kind namespace/name: Kind name, Kind name".
 func titles(wrappers []map[string]any) []string {
 	var all []string
 	for _, w := range wrappers {
@@ -58,7 +58,7 @@ func titles(wrappers []map[string]any) []string {
 	return all
 }
 
-// inFile writes a manifest into a file of the spec's own.
+// inFile writes content into a temporary file with this name, and returns the file's path.
 func inFile(name, content string) string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), name)
@@ -75,7 +75,7 @@ func configMaps(n int) string {
 	return all.String()
 }
 
-// leaves returns the paths of all fields. Items of lists are written as [].
+// leaves returns the paths of all fields of a value, for example .spec.ports[].port. Items of lists are written as [].
 func leaves(path string, value any) []string {
 	var all []string
 	switch value := value.(type) {
@@ -148,7 +148,7 @@ spec:
 		}
 		for _, name := range []string{"member-2", "member-3"} {
 			there := fleet.Member(name)
-			Expect(there.claim(ctx, shop, "web").Spec.StorageClassName).To(HaveValue(Equal(name+"-standard")), "not this member's own default")
+			Expect(there.claim(ctx, shop, "web").Spec.StorageClassName).To(HaveValue(Equal(name+"-standard")), "the claim must get the default class of its own member")
 			Expect(there.field("Service", shop, "web", "spec", "clusterIP")(ctx)).NotTo(BeEmpty())
 		}
 	})
@@ -206,19 +206,19 @@ spec:
 			`{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {name: a, source: s, sourceNamespace: n}}`, "no OperatorGroup"),
 	)
 
-	It("splits objects that one wrapper cannot hold, and says so", func(ctx SpecContext) {
+	It("splits objects that do not fit into one wrapper, and names the wrappers", func(ctx SpecContext) {
 		run := fleet.HostctlWith(ctx, configMaps(65), "federate", "-f", "-", "--bundle", "many", "--all-clusters")
 		Expect(run.Code).To(Equal(0), run.Stderr)
-		Expect(run.Stderr).To(ContainSubstring("Federated many is full with 64 objects (a wrapper holds 64, and 1 MiB): the rest is in many-2"))
+		Expect(run.Stderr).To(ContainSubstring("Federated many is full with 64 objects (a wrapper holds at most 64, and 1 MiB): the rest is in many-2"))
 		list := documents(run.Stdout)
 		Expect(list).To(HaveLen(2))
 		Expect(titles(list[1:])).To(Equal([]string{"Federated shop/many-2: ConfigMap c64"}))
 	})
 
-	DescribeTable("refuses input that it cannot read faithfully, names file, document and field, and prints nothing",
+	DescribeTable("refuses input that it would have to change to read it, names file, document and field, and prints nothing",
 		func(ctx SpecContext, manifest string, words ...string) {
 			run := fleet.HostctlWith(ctx, manifest, "federate", "-f", "-", "-n", "shop", "--all-clusters")
-			Expect(run.Code).To(Equal(1), "want exit code 1, failed")
+			Expect(run.Code).To(Equal(1), "want exit code 1, which means failed")
 			Expect(run.Stdout).To(BeEmpty())
 			for _, w := range words {
 				Expect(run.Stderr).To(ContainSubstring(w))
@@ -227,7 +227,7 @@ spec:
 		Entry("an alias", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: &x b, c: *x}\n",
 			"standard input, document 1 (line 1)", "data.a", "anchors (&x) and aliases (*) are not accepted"),
 		Entry("a key that is there twice", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, name: b}\n",
-			"document 2 (line 6)", "metadata.name: is there twice"),
+			"document 2 (line 6)", "metadata.name: occurs twice"),
 		Entry("more than 3 MiB", strings.Repeat("# nothing but words\n", 3<<20/20+1), "larger than 3 MiB"),
 		Entry("a depth beyond 100", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: "+strings.Repeat("[", 101)+strings.Repeat("]", 101)+"\n", "nested deeper than 100 levels"),
 		Entry("a kind of unknown scope", "apiVersion: example.com/v1\nkind: Mystery\nmetadata: {name: a}\n", "Mystery", "--namespaced"),
@@ -260,7 +260,7 @@ var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 				for _, c := range everywhere {
 					Expect(client.IgnoreNotFound(c.Delete(ctx, namespace.DeepCopy()))).To(Succeed())
 				}
-				for _, c := range everywhere { // the samples set the name, so another run needs it too
+				for _, c := range everywhere { // wait: the samples have fixed names, so the next run would meet objects that are still being deleted
 					Eventually(ctx, c.lacks(namespace)).WithTimeout(time.Minute).Should(BeTrue())
 				}
 			}
@@ -276,11 +276,11 @@ var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 		}
 	})
 
-	It("in plain manifests become shop.yaml by hostctl federate and the overrides beside", func(ctx SpecContext) {
+	It("in plain manifests become shop.yaml by hostctl federate and the patch beside", func(ctx SpecContext) {
 		wrapped := fleet.Hostctl(ctx, "federate", "-f", sample("plain", "shop"), "--bundle", "shop", "--all-clusters")
 		Expect(wrapped.Code).To(Equal(0), wrapped.Stderr)
 		merged := fleet.KubectlWith(ctx, wrapped.Stdout, "patch", "--local", "-f", "-", "--type", "merge",
-			"--patch-file", sample("plain", "shop-overrides.yaml"), "-o", "yaml")
+			"--patch-file", sample("plain", "shop-patch.yaml"), "-o", "yaml")
 		Expect(merged.Code).To(Equal(0), merged.Stderr)
 		written, err := os.ReadFile(sample("shop.yaml"))
 		Expect(err).NotTo(HaveOccurred())
@@ -290,7 +290,7 @@ var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 	It("give each cloud its class, and the shop its claim, operator and messages", needsThirdMember, needsSimulation, func(ctx SpecContext) {
 		for _, member := range fleet.Members() {
 			DeferCleanup(func(ctx SpecContext) {
-				class := member.fetch(ctx, "StorageClass", "", "fast") // KeepData keeps it
+				class := member.fetch(ctx, "StorageClass", "", "fast") // the class is still there: the wrapper's onDelete is KeepData
 				if class != nil {
 					Expect(member.Delete(ctx, class)).To(Succeed())
 				}
@@ -318,7 +318,17 @@ var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 			Expect(member.claim(ctx, "shop", "data").Spec.StorageClassName).To(HaveValue(Equal(name + "-standard")))
 			line := lineOf(shop, name)
 			Expect(line.State).To(Equal(v1alpha1.StateHealthy))
+			Expect(line.Version).To(Equal(demoCSV("v1.0.0")))
 			Expect(member.csvPhase(ctx, "shop", line.Version)).To(Equal("Succeeded"))
 		}
-	}, SpecTimeout(5*time.Minute))
+
+		By("upgrading the operator in two waves by the patch for v1.1.0")
+		publishUpTo(ctx, "v1.1.0", "member-1", "member-2", "member-3")
+		Expect(fleet.Kubectl(ctx, "-n", "shop", "patch", "federated", "shop", "--type", "merge", "--patch-file", sample("plain", "shop-v1.1.0.yaml")).Code).To(Equal(0))
+		Eventually(ctx, reread(ctx, shop)).WithTimeout(olmPatience).Should(And(haveVersion("member-3", "v1.1.0"),
+			haveVersion("member-1", "v1.0.0"), haveVersion("member-2", "v1.0.0"),
+			haveRollout(v1alpha1.RolloutProgressing, "rest", v1alpha1.ReasonWaveNeedsApproval)))
+		approve(ctx, "shop", "-n", "shop", "--wave", "rest")
+		Eventually(ctx, reread(ctx, shop)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.1.0"), haveVersion("member-2", "v1.1.0")))
+	}, SpecTimeout(8*time.Minute))
 })

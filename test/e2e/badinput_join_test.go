@@ -45,7 +45,7 @@ var _ = Describe("When a join gets a kubeconfig that does not lead to the member
 		Entry("an address where no server listens", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" },
 			"https://127.0.0.1:1: nothing listens there"),
 		Entry("a host name that does not resolve", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://nowhere.invalid:6443" },
-			"this machine cannot resolve the name nowhere.invalid"),
+			"this machine cannot resolve the host name nowhere.invalid"),
 		Entry("an address that is no URL", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "::nonsense::" },
 			"Check server"),
 	)

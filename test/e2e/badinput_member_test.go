@@ -30,7 +30,7 @@ func gauges(kind, plural string, maximum int64) *unstructured.Unstructured {
 }
 
 var _ = Describe("When members refuse objects of a wrapper", func() {
-	It("a kind that no member serves is reported for each, with a likely typing error, and the rest is delivered", needsThirdMember, func(ctx SpecContext) {
+	It("a kind that no member serves is reported for each member, and the other objects are delivered", needsThirdMember, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("mystery").In(shop).ToMatching().With(custom("Wigdet", "x"), build.ConfigMap("settings")))
 		words := []string{"Wigdet x: the member does not serve Wigdet in e2e.fairlead.dev/v1", "CRD or operator", "if apiVersion or kind is wrong, correct it"}
@@ -81,7 +81,7 @@ var _ = Describe("When members refuse objects of a wrapper", func() {
 			member.speak(ctx, full, shop, "g", "True", "Running", "")
 		}
 		expectReady(ctx, w)
-		remove(ctx, w) // before its CRD is deleted
+		remove(ctx, w) // before a cleanup deletes the CRD: the manager needs the kind to remove the object
 	})
 
 	It("a null in a field that is not nullable is reported with the field and the remedy; hostctl federate leaves it out", needsOpenMembers, func(ctx SpecContext) {
@@ -100,7 +100,7 @@ spec:
   objects: [%s]
 `, shop, manifest), "create", "-f", "-")
 		Expect(run.Code).To(BeZero(), run.Stderr)
-		Expect(run.Stderr).To(ContainSubstring("Warning: spec.objects[0].spec.size of " + kind + " g is null: remove it"))
+		Expect(run.Stderr).To(ContainSubstring("Warning: spec.objects[0].spec.size of " + kind + " g is null: remove the field"))
 		w := build.Federated("gauge").In(shop).Obj()
 		Eventually(ctx, reread(ctx, w)).Should(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid,
 			kind+" g: null in spec.size: take it out of the wrapper", "`hostctl federate` leaves them out"))
@@ -112,7 +112,7 @@ spec:
 		Expect(fleet.KubectlWith(ctx, run.Stdout, "replace", "-f", "-").Code).To(BeZero())
 		Eventually(ctx, fleet.Member("member-1").has(kind+".v1.e2e.fairlead.dev", shop, "g")).Should(BeTrue())
 		Eventually(ctx, reread(ctx, w)).ShouldNot(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid))
-		remove(ctx, w) // before its CRD is deleted
+		remove(ctx, w) // before a cleanup deletes the CRD: the manager needs the kind to remove the object
 	})
 
 	It("refusals by a quota and an admission policy are reported as Refused with their own messages; the others go on", needsThirdMember, func(ctx SpecContext) {
@@ -138,7 +138,7 @@ spec: {policyName: %[1]s, validationActions: [Deny], matchResources: {namespaceS
 		service := build.Manifest("{apiVersion: v1, kind: Service, metadata: {name: web, namespace: %s}, spec: {ports: [{port: 80}]}}", shop)
 		for _, obj := range []*unstructured.Unstructured{red, service} {
 			Eventually(ctx, func() error { return member.Create(ctx, obj.DeepCopy(), client.DryRunAll) }).
-				Should(Satisfy(func(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }), "what refuses is not in force")
+				Should(Satisfy(func(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }), "the quota or the policy does not refuse yet")
 		}
 
 		paint := author(ctx, build.Federated("paint").In(shop).ToMatching().With(build.ConfigMap("paint", "colour", "red")))

@@ -48,17 +48,17 @@ var _ = Describe("When a MemberCluster is edited to wrong values", func() {
 			Expect(fleet.Manager(ctx).PID).To(Equal(manager))
 		},
 		Entry("credentials that do not exist", func(s *v1alpha1.MemberClusterSpec) { s.CredentialsRef.Name = "no/where" },
-			v1alpha1.ReasonCredentialsMissing, "Secret fairlead-system/no/where is not there", "hostctl join member-3", "put spec.credentialsRef back"),
+			v1alpha1.ReasonCredentialsMissing, "Secret fairlead-system/no/where does not exist", "hostctl join member-3", "restore the former spec.credentialsRef"),
 		Entry("an endpoint elsewhere", func(s *v1alpha1.MemberClusterSpec) { s.Endpoint = "https://[::1]:99999/x?y" },
-			v1alpha1.ReasonEndpointMismatch, "put spec.endpoint back", "hostctl join member-3", "https://[::1]:99999/x?y"),
+			v1alpha1.ReasonEndpointMismatch, "restore the former spec.endpoint", "hostctl join member-3", "https://[::1]:99999/x?y"),
 		Entry("a caBundle that is no certificate", func(s *v1alpha1.MemberClusterSpec) { s.CABundle = []byte("nonsense") },
-			v1alpha1.ReasonEndpointMismatch, "put spec.caBundle back", "hostctl join member-3"),
+			v1alpha1.ReasonEndpointMismatch, "restore the former spec.caBundle", "hostctl join member-3"),
 		Entry("no caBundle", func(s *v1alpha1.MemberClusterSpec) { s.CABundle = nil },
-			v1alpha1.ReasonEndpointMismatch, "put spec.caBundle back", "hostctl join member-3"),
+			v1alpha1.ReasonEndpointMismatch, "restore the former spec.caBundle", "hostctl join member-3"),
 		Entry("another server name", func(s *v1alpha1.MemberClusterSpec) { s.TLSServerName = "no such name" },
-			v1alpha1.ReasonEndpointMismatch, "put spec.tlsServerName back", "hostctl join member-3"),
+			v1alpha1.ReasonEndpointMismatch, "restore the former spec.tlsServerName", "hostctl join member-3"),
 		Entry("a proxy that does not answer", func(s *v1alpha1.MemberClusterSpec) { s.ProxyURL = "socks5://127.0.0.1:1" },
-			v1alpha1.ReasonEndpointMismatch, "put spec.proxyURL back", "hostctl join member-3", "socks5://127.0.0.1:1"),
+			v1alpha1.ReasonEndpointMismatch, "restore the former spec.proxyURL", "hostctl join member-3", "socks5://127.0.0.1:1"),
 	)
 
 	DescribeTable("is refused by the host's API server if its schema finds the fault", needsThirdMember, func(ctx SpecContext, patch, words string) {

@@ -14,14 +14,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// spoilt returns a wrapper of one ConfigMap in JSON, for specs that put mistakes into it: the data, and the fields after objects.
+// spoilt returns a Federated with one ConfigMap as JSON. Specs pass mistakes in data, the ConfigMap's data, or in more, text that
+// follows spec.objects.
 func spoilt(shop, data, more string) string {
 	return fmt.Sprintf(`{"apiVersion":"federation.fairlead.dev/v1alpha1","kind":"Federated","metadata":{"name":"spoilt","namespace":%q},"spec":{`+
 		`"placement":{"clusters":{"names":["member-1"]}},"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}]%s}}`,
 		shop, data, more)
 }
 
-// overriding returns an override of that ConfigMap, for spoilt.
+// overriding returns the argument more of spoilt: spec.overrides with one override of the ConfigMap. with is the override's patch or
+// merge.
 func overriding(with string) string {
 	return `,"overrides":[{"target":{"kind":"ConfigMap"},` + with + `}]`
 }
@@ -32,14 +34,15 @@ func nested(deep int) string { return strings.Repeat("[", deep) + strings.Repeat
 const pastInt64 = "18446744073709551617"
 
 var _ = Describe("When bad input comes to the host", needsProcesses, func() {
-	// raw sends a wrapper unchanged. kubectl would parse it, and refuse some mistakes before it sends a request.
+	// raw sends the text of a wrapper to the host unchanged. kubectl apply would parse the text first, and would refuse
+	// some mistakes itself.
 	raw := func(ctx SpecContext, shop, wrapper string) Run {
 		GinkgoHelper()
 		file := filepath.Join(GinkgoT().TempDir(), "wrapper.json")
 		Expect(os.WriteFile(file, []byte(wrapper), 0o600)).To(Succeed())
 		return fleet.Kubectl(ctx, "create", "-f", file, "--raw", "/apis/federation.fairlead.dev/v1alpha1/namespaces/"+shop+"/federateds?fieldValidation=Strict")
 	}
-	// stands checks that the wrapper had no effect, and that the manager still works.
+	// stands checks that the host did not store the wrapper, and that the bad input did not crash the manager.
 	stands := func(ctx SpecContext, shop string, manager int) {
 		GinkgoHelper()
 		Expect(fleet.Host.lacks(build.Federated("spoilt").In(shop).Obj())(ctx)).To(BeTrue())
@@ -92,7 +95,7 @@ spec:
 		Expect(run.Stderr).To(And(ContainSubstring("spec.objects[0].metadata.namespace"), ContainSubstring("put namespaced objects into a Federated in namespace shop")))
 	})
 
-	DescribeTable("is refused if a value would change on the way", needsProcesses, func(ctx SpecContext, data, more string, words ...string) {
+	DescribeTable("is refused if the API server would store another value than the author wrote", needsProcesses, func(ctx SpecContext, data, more string, words ...string) {
 		shop, manager := newShop(ctx), fleet.Manager(ctx).PID
 		run := raw(ctx, shop, spoilt(shop, data, more))
 		Expect(run.Code).NotTo(BeZero())
@@ -109,7 +112,7 @@ spec:
 		Entry("a number past 2^63 in a value", `{}`, overriding(`"patch":[{"op":"add","path":"/data","value":{"x":`+pastInt64+`}}]`),
 			"spec.overrides[0].patch[0].value", "does not fit 64 bits"),
 		Entry("a number past 2^63 in a merge", `{}`, overriding(`"merge":{"data":{"x":`+pastInt64+`}}`), "spec.overrides[0].merge", "does not fit 64 bits"),
-		Entry("an object nested 200 deep", `{"x":`+nested(200)+`}`, "", "spec.objects[0]", "nested 202 deep, 100 at most"),
+		Entry("an object nested 200 deep", `{"x":`+nested(200)+`}`, "", "spec.objects[0]", "nested 202 levels deep, and 100 is the limit"),
 		Entry("an object nested 9,990 deep", `{"x":`+nested(9990)+`}`, "", "nested more than 9000 deep"),
 		Entry("an object nested 10,000 deep", `{"x":`+nested(10_000)+`}`, "", "exceeded max depth"),
 		Entry("a value nested 9,980 deep", `{}`, overriding(`"patch":[{"op":"add","path":"/data","value":`+nested(9980)+`}]`), "nested more than 9000 deep"),
@@ -133,9 +136,9 @@ spec:
 			"data.x", "the number "+pastInt64+" does not fit 64 bits", "quote it"),
 		Entry("a manifest nested 10,000 deep", "federate", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "+nested(9990)+"}}",
 			"data.x[0]", "nested deeper than 100 levels"),
-		Entry("a key twice in a manifest in JSON", "federate", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"1","x":"2"}}`, "data.x", "is there twice"),
+		Entry("a key twice in a manifest in JSON", "federate", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"1","x":"2"}}`, "data.x", "occurs twice"),
 		Entry("a key twice in the value of a patch", "render", spoilt("shop", "{}", overriding(`"patch":[{"op":"add","path":"/data","value":{"x":"1","x":"2"}}]`)),
-			"spec.overrides[0].patch[0].value.x", "is there twice"),
+			"spec.overrides[0].patch[0].value.x", "occurs twice"),
 		Entry("a number past 2^63 in the value of a patch", "render", spoilt("shop", "{}", overriding(`"patch":[{"op":"add","path":"/data","value":{"x":`+pastInt64+`}}]`)),
 			"spec.overrides[0].patch[0].value.x", "does not fit 64 bits"),
 		Entry("a patch nested 10,000 deep", "render", spoilt("shop", "{}", overriding(`"patch":[{"op":"add","path":"/data","value":`+nested(10_000)+`}]`)),

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// furnish creates a ConfigMap and its namespace on a member, as another owner.
+// furnish creates a namespace and a ConfigMap on a member, in the name of a field manager other than Fairlead.
 func (c *TestCluster) furnish(ctx SpecContext, shop, name, colour, manager string) {
 	GinkgoHelper()
 	Expect(client.IgnoreAlreadyExists(c.Create(ctx, build.Namespace(shop)))).To(Succeed())
@@ -29,10 +29,10 @@ var _ = Describe("When an object exists already", func() {
 			With(build.ConfigMap("theirs", "colour", "red"), build.ConfigMap("new", "colour", "blue")))
 		Eventually(ctx, reread(ctx, w)).Should(
 			haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonObjectExists, "ConfigMap theirs", "managed by helm", "AdoptIfEqual"))
-		Expect(member.has("ConfigMap", shop, "new")(ctx)).To(BeTrue(), "one that is refused holds up no other")
+		Expect(member.has("ConfigMap", shop, "new")(ctx)).To(BeTrue(), "an object that exists must not delay the other objects")
 		Expect(member.version(ctx, "ConfigMap", shop, "theirs")).To(Equal(before))
 		remove(ctx, w)
-		Expect(member.version(ctx, "ConfigMap", shop, "theirs")).To(Equal(before), "what was never ours is not removed")
+		Expect(member.version(ctx, "ConfigMap", shop, "theirs")).To(Equal(before), "an object that Fairlead never owned must stay unchanged")
 	})
 
 	It("is adopted under AdoptIfEqual if it is equal, refused if it differs, and released when the wrapper leaves", func(ctx SpecContext) {
@@ -51,7 +51,7 @@ var _ = Describe("When an object exists already", func() {
 
 		remove(ctx, equal)
 		released := member.fetch(ctx, "ConfigMap", shop, "equal")
-		Expect(released).NotTo(BeNil(), "what was adopted is released, not deleted")
+		Expect(released).NotTo(BeNil(), "an adopted object must be released and not deleted")
 		Expect(released.Object["data"]).To(Equal(map[string]any{"colour": "blue"}))
 		Expect(released.GetLabels()).NotTo(HaveKey(v1alpha1.LabelUID))
 		Expect(released.GetAnnotations()).To(BeEmpty())
@@ -75,7 +75,7 @@ var _ = Describe("When an object exists already", func() {
 })
 
 var _ = Describe("When a change touches an immutable field", func() {
-	It("is refused with field and remedy, and made anew if the author permits it", needsSimulation, func(ctx SpecContext) {
+	It("is refused with field and remedy, or the object is replaced if the author permits it", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		job := func(app string, annotations string) v1alpha1.Federated {
 			obj := build.Manifest(`

@@ -16,8 +16,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var _ = Describe("When a wrapper is deleted while a member is away", needsThirdMember, func() {
-	// halfGone returns a wrapper that was deleted while member-2 is away, and that has left the other members.
+var _ = Describe("When a wrapper is deleted while a member does not answer", needsThirdMember, func() {
+	// halfGone returns a wrapper that its author deleted while member-2 does not answer. It has left the other members, and
+	// waits for member-2.
 	halfGone := func(ctx SpecContext) *v1alpha1.Federated {
 		GinkgoHelper()
 		w := author(ctx, build.Federated("goes").In(newShop(ctx)).ToMatching().With(build.ConfigMap("goes", "colour", "blue")))
@@ -30,19 +31,19 @@ var _ = Describe("When a wrapper is deleted while a member is away", needsThirdM
 		Eventually(ctx, reread(ctx, w)).WithTimeout(within + 10*time.Second).Should(And(
 			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting),
 			WithTransform(func(w *v1alpha1.Federated) string { return conditionMessage(w, v1alpha1.ConditionReady) }, And(
-				ContainSubstring("waiting for 1 being left (member-2)"),
+				ContainSubstring("the wrapper is still leaving 1 cluster (member-2)"),
 				ContainSubstring("`hostctl approve goes -n %s --release member-2`", w.Namespace)))))
 		return w
 	}
 
-	It("completes on the others, names the missing member, and goes on when it is back", func(ctx SpecContext) {
+	It("completes on the other members, names the one that does not answer, and ends when that member answers again", func(ctx SpecContext) {
 		w := halfGone(ctx)
 		Expect(fleet.Start(ctx, "member-2")).To(Succeed())
 		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
 		Expect(fleet.Member("member-2").has("ConfigMap", w.Namespace, "goes")(ctx)).To(BeFalse())
 	}, SpecTimeout(3*time.Minute))
 
-	It("stops waiting for the member after an Approval, and removes nothing there when it is back", func(ctx SpecContext) {
+	It("stops waiting for the member after an Approval, and removes nothing there when the member answers again", func(ctx SpecContext) {
 		w := halfGone(ctx)
 		refused := fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--release", "member-1", "--yes")
 		Expect(refused.Code).To(Equal(1))
@@ -70,30 +71,30 @@ var _ = Describe("When a wrapper is deleted while a member is away", needsThirdM
 	}, SpecTimeout(3*time.Minute))
 })
 
-// expectUntouchedWhenBack starts a member and checks that it is served again. The objects and the Delivery of the
-// deleted wrapper must still be there.
+// expectUntouchedWhenBack starts a member again and waits until the manager delivers to it. It checks that the objects and the
+// Delivery of gone, a deleted wrapper, are still on the member.
 func expectUntouchedWhenBack(ctx SpecContext, name string, gone *v1alpha1.Federated) {
 	GinkgoHelper()
 	member := fleet.Member(name)
 	Expect(fleet.Start(ctx, name)).To(Succeed())
-	// Once this wrapper is delivered to the member, the host has listed all Deliveries there.
+	// The manager delivers to a member only after it has listed all Deliveries there, so it knows the one of gone.
 	after := unique("after")
 	expectReady(ctx, author(ctx, build.Federated(after).In(gone.Namespace).To(name).With(build.ConfigMap(after))))
 	Consistently(ctx, member.field("ConfigMap", gone.Namespace, gone.Name, "data", "colour")).Should(Equal("blue"))
 	deleteOrphan(ctx, member, gone)
 }
 
-// deleteOrphan deletes the Delivery of a deleted wrapper, and checks that the member still had the object as it was
-// applied.
+// deleteOrphan deletes the Delivery that a deleted wrapper left on the member. Before that it checks that the manager has not
+// begun to remove the objects that the Delivery lists.
 func deleteOrphan(ctx SpecContext, member *TestCluster, gone v1alpha1.Wrapper) {
 	GinkgoHelper()
 	orphan := member.delivery(ctx, gone)
-	Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")
-	Expect(orphan.Spec.Target).NotTo(BeNil(), "and that the host did not begin to remove it")
+	Expect(orphan).NotTo(BeNil(), "the Delivery of the deleted wrapper must stay on the member")
+	Expect(orphan.Spec.Target).NotTo(BeNil(), "the manager must not have begun to remove the Delivery's objects")
 	Expect(member.Delete(ctx, orphan)).To(Succeed())
 }
 
-var _ = Describe("When a wrapper leaves a member that is away", func() {
+var _ = Describe("When a wrapper leaves a member that does not answer", func() {
 	It("stops waiting for the member after an Approval, also when it is deleted later", func(ctx SpecContext) {
 		w := author(ctx, build.Federated("moves").In(newShop(ctx)).To("member-1", "member-2").With(build.ConfigMap("moves", "colour", "blue")))
 		expectReady(ctx, w)
@@ -112,7 +113,8 @@ var _ = Describe("When a wrapper leaves a member that is away", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// The spec always restores the CRD. No other spec has a ClusterFederated meanwhile.
+// Deleting the CRD deletes every ClusterFederated. Specs run one after the other, so no other spec has one now. A cleanup installs
+// the CRD again, also after a failure.
 var _ = Describe("When the CRD of a wrapper is deleted at the host", func() {
 	It("leaves all objects on the members, and goes on when the CRD is installed again", needsOpenMembers, func(ctx SpecContext) {
 		name, member := unique("swept"), fleet.Member("member-1")
@@ -132,13 +134,13 @@ var _ = Describe("When the CRD of a wrapper is deleted at the host", func() {
 		Eventually(ctx, reread(ctx, after)).WithTimeout(2 * time.Minute).Should(beReady())
 		Expect(member.version(ctx, "StorageClass", "", name)).To(Equal(before))
 		orphan := member.delivery(ctx, w)
-		Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")
+		Expect(orphan).NotTo(BeNil(), "the Delivery of the deleted wrapper must stay on the member")
 		Expect(member.Delete(ctx, orphan)).To(Succeed())
 		Expect(member.Delete(ctx, build.StorageClass(name))).To(Succeed())
 	}, SpecTimeout(5*time.Minute))
 })
 
-// installAgain installs a CRD of the host as the sandbox does, unless it is there.
+// installAgain creates a CRD on the host, unless it exists, and waits until the API server serves it.
 func installAgain(ctx SpecContext, name string) {
 	GinkgoHelper()
 	crd, err := config.CustomResourceDefinition(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// setData writes one key of a ConfigMap on a member, by a field manager of that name.
+// setData sets one key of a ConfigMap on a member, in the name of the given field manager.
 func (c *TestCluster) setData(ctx SpecContext, namespace, name, key, value, manager string) {
 	GinkgoHelper()
 	cm := c.fetch(ctx, "ConfigMap", namespace, name)
@@ -35,7 +35,7 @@ var _ = Describe("When another client changes a pushed object on a member", func
 		Expect(member.Delete(ctx, member.fetch(ctx, "ConfigMap", shop, "deleted"))).To(Succeed())
 		replaced := member.fetch(ctx, "ConfigMap", shop, "replaced")
 		Expect(member.Delete(ctx, replaced)).To(Succeed())
-		again := replaced.DeepCopy() // like kubectl replace --force: another object with our marks
+		again := replaced.DeepCopy() // kubectl replace --force does the same: the new object has Fairlead's marks and another uid
 		again.SetUID("")
 		again.SetResourceVersion("")
 		again.SetManagedFields(nil)
@@ -47,9 +47,9 @@ var _ = Describe("When another client changes a pushed object on a member", func
 		}
 		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveLine(member.Name, v1alpha1.StateHealthy, "")))
 		Expect(member.version(ctx, "ConfigMap", shop, "changed")).NotTo(Equal(recorded))
-		Expect(member.field("ConfigMap", shop, "changed", "data", "extra")(ctx)).To(Equal("theirs"), "what the author left out is the member's")
+		Expect(member.field("ConfigMap", shop, "changed", "data", "extra")(ctx)).To(Equal("theirs"), "a field that the author does not set belongs to the member")
 
-		By("every one of them being recorded as it is now")
+		By("recording the present uid of every object in the Delivery")
 		Eventually(ctx, func(g Gomega) {
 			for _, e := range member.delivery(ctx, w).Spec.Inventory {
 				g.Expect(e.State).To(Equal(v1alpha1.EntryApplied))
@@ -81,14 +81,14 @@ var _ = Describe("When another client changes a pushed object on a member", func
 		Eventually(ctx, reread(ctx, w)).Should(haveLine(member.Name, v1alpha1.StateHealthy, ""))
 	})
 
-	It("is treated as another owner's when it was replaced by an object without Fairlead's marks", func(ctx SpecContext) {
+	It("is treated as another owner's object if it was replaced by an object without Fairlead's marks", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := author(ctx, build.Federated("usurped").In(shop).To(member.Name).With(build.ConfigMap("usurped", "colour", "blue")))
 		expectReady(ctx, w)
 		Expect(member.Delete(ctx, member.fetch(ctx, "ConfigMap", shop, "usurped"))).To(Succeed())
 		theirs := build.ConfigMap("usurped", "colour", "red")
 		theirs.SetNamespace(shop)
-		if err := member.Create(ctx, theirs, client.FieldOwner("usurper")); err == nil { // otherwise our object was back first
+		if err := member.Create(ctx, theirs, client.FieldOwner("usurper")); err == nil { // an error means that the manager created the object first; then there is no conflict to see
 			Eventually(ctx, reread(ctx, w)).Should(haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonObjectExists, "usurper"))
 			Expect(member.field("ConfigMap", shop, "usurped", "data", "colour")(ctx)).To(Equal("red"))
 			remove(ctx, w)
@@ -118,7 +118,7 @@ spec:
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects[0] = build.Raw(deployment("")) })
 		expectReady(ctx, w)
 		Expect(member.field("Deployment", shop, "web", "spec", "replicas")(ctx)).To(
-			BeEquivalentTo(3), "the live value stays, not the default of 1")
+			BeEquivalentTo(3), "the number of replicas must stay, and not become the default of 1")
 
 		Expect(fleet.Kubectl(ctx, "--context", member.Name, "-n", shop, "scale", "deployment/web", "--replicas=5").Code).To(BeZero())
 		edit(ctx, w, func(w *v1alpha1.Federated) {

@@ -19,12 +19,13 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// tailBytes is the size of the part of the manager's log that is kept for a failed spec.
+// tailBytes is how many bytes from the end of the manager's log dump saves.
 const tailBytes = 256 << 10
 
 var unfitForFiles = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 
-// dump writes the state of the fleet after a failed spec into _artifacts. If a part cannot be read, its file holds the error.
+// dump writes the state of the fleet after a failed spec into _artifacts, one file for each part. If it cannot read a part, it
+// writes the error into that file.
 func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 	sentence := strings.Trim(unfitForFiles.ReplaceAllString(spec.FullText(), "-"), "-")
 	dir := filepath.Join(f.repo, "_artifacts", sentence[:min(len(sentence), 120)])
@@ -52,10 +53,10 @@ func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 	if err := f.Export(ctx, dir); err != nil {
 		GinkgoWriter.Printf("dumping: %v\n", err)
 	}
-	AddReportEntry("what the fleet looked like", dir)
+	AddReportEntry("the state of the fleet was saved in", dir)
 }
 
-// standing returns kubectl's output about the fleet, and the last part of the manager's log.
+// standing returns kubectl's tables of wrappers and members, and the last 2000 bytes of the manager's log.
 func (f *TestFleet) standing(ctx context.Context) string {
 	wrappers := f.Kubectl(ctx, "get", "federation", "-A", "-o", "wide")
 	members := f.Kubectl(ctx, "get", "memberclusters", "-o", "wide")

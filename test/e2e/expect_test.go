@@ -25,10 +25,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// unique returns a name that no other spec has, in this run or an earlier one.
+// unique adds five random letters to a name, so that no other spec has it, in this run or an earlier one.
 func unique(name string) string { return name + "-" + utilrand.String(5) }
 
-// newShop creates a namespace on the host for this spec. It deletes the namespaces of that name on members when the spec is over.
+// newShop creates a namespace on the host for this spec. After the spec it deletes the namespace of that name on the host and on every
+// member.
 func newShop(ctx context.Context) string {
 	GinkgoHelper()
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("shop")}}
@@ -42,23 +43,24 @@ func newShop(ctx context.Context) string {
 	return shop.Name
 }
 
-// create creates an object, and deletes it when the spec is over. A wrapper is deleted in the usual way, so it leaves its members.
+// create creates an object on the cluster, and deletes it after the spec. If the object is a wrapper, the manager then removes its
+// objects from the members.
 func (c *TestCluster) create(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Expect(c.Create(ctx, obj)).To(Succeed())
 	c.deleteAfter(obj)
 }
 
-// deleteAfter deletes an object when the spec is over, and waits until it is gone.
+// deleteAfter deletes an object after the spec, and waits until it is gone.
 func (c *TestCluster) deleteAfter(obj client.Object) {
 	GinkgoHelper()
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(client.IgnoreNotFound(c.Delete(ctx, obj))).To(Succeed())
-		Eventually(ctx, c.lacks(obj)).Should(BeTrue(), "%s %s does not go away", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetName())
+		Eventually(ctx, c.lacks(obj)).Should(BeTrue(), "%s %s was deleted, but still exists", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetName())
 	})
 }
 
-// author creates a wrapper on the host.
+// author creates a wrapper on the host, and deletes it after the spec.
 func author[T build.ClientWrapper](ctx context.Context, b *build.Builder[T]) T {
 	GinkgoHelper()
 	obj := b.Obj()
@@ -66,7 +68,7 @@ func author[T build.ClientWrapper](ctx context.Context, b *build.Builder[T]) T {
 	return obj
 }
 
-// edit changes a wrapper as its author, and retries after a conflict with another writer.
+// edit changes an object on the host, and repeats the change after a conflict with another writer.
 func edit[T client.Object](ctx context.Context, obj T, change func(T)) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -78,14 +80,14 @@ func edit[T client.Object](ctx context.Context, obj T, change func(T)) {
 	})).To(Succeed())
 }
 
-// remove deletes a wrapper and waits until it is gone. It is gone once it has left its members.
+// remove deletes a wrapper and waits until it is gone. The wrapper has then left its members, because its finalizer waits for that.
 func remove(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Expect(client.IgnoreNotFound(fleet.Host.Delete(ctx, obj))).To(Succeed())
-	Eventually(ctx, fleet.Host.lacks(obj)).Should(BeTrue(), "%s does not go away", obj.GetName())
+	Eventually(ctx, fleet.Host.lacks(obj)).Should(BeTrue(), "wrapper %s was deleted, but still exists", obj.GetName())
 }
 
-// reread reads a wrapper or MemberCluster again, for Eventually.
+// reread returns a function for Eventually that reads an object from the host again.
 func reread[T client.Object](ctx context.Context, obj T) func(Gomega) T {
 	return func(g Gomega) T {
 		g.Expect(fleet.Host.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
@@ -105,8 +107,8 @@ func beReady() types.GomegaMatcher {
 	return haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, "")
 }
 
-// haveCondition matches a wrapper or MemberCluster by one of its conditions, at the present generation. A reason of ""
-// matches any reason.
+// haveCondition matches a wrapper or MemberCluster whose condition of this kind has this status and reason, at the present
+// generation. The reason "" matches every reason.
 func haveCondition(kind string, status metav1.ConditionStatus, reason string) types.GomegaMatcher {
 	want := string(status) + " " + reason
 	return WithTransform(func(obj client.Object) string {
@@ -141,7 +143,8 @@ func conditionMessage(obj client.Object, kind string) string {
 	return ""
 }
 
-// haveLine matches a wrapper by the line of one member: its state, its reason and a part of its message.
+// haveLine matches a wrapper whose line for the member has this state and reason, and all words in its message. The wrapper's status
+// has to be of the present generation.
 func haveLine(member string, state v1alpha1.ClusterState, reason string, words ...string) types.GomegaMatcher {
 	matchers := []types.GomegaMatcher{HavePrefix("%s %s: ", state, reason)}
 	for _, w := range words {
@@ -156,7 +159,7 @@ func haveLine(member string, state v1alpha1.ClusterState, reason string, words .
 	}, And(matchers...))
 }
 
-// lineOf returns the line of one member, empty if there is none.
+// lineOf returns the line for the member from the wrapper's status, or an empty line if there is none.
 func lineOf(w v1alpha1.Wrapper, member string) v1alpha1.ClusterStatus {
 	for _, l := range w.WrapperStatus().Clusters {
 		if l.Name == member {
@@ -166,7 +169,8 @@ func lineOf(w v1alpha1.Wrapper, member string) v1alpha1.ClusterStatus {
 	return v1alpha1.ClusterStatus{}
 }
 
-// fetch reads an object by kind (ConfigMap, or Kind.version.group), namespace and name. It returns nil if there is none.
+// fetch reads an object from this cluster. kind is one of shortKinds, a core kind (ConfigMap) or Kind.version.group. fetch returns
+// nil if the object does not exist, or its kind is not served.
 func (c *TestCluster) fetch(ctx context.Context, kind, namespace, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	obj := &unstructured.Unstructured{}
@@ -179,12 +183,12 @@ func (c *TestCluster) fetch(ctx context.Context, kind, namespace, name string) *
 	return obj
 }
 
-// has reports whether an object exists, for Eventually.
+// has returns a function for Eventually that reports whether an object exists.
 func (c *TestCluster) has(kind, namespace, name string) func(context.Context) bool {
 	return func(ctx context.Context) bool { return c.fetch(ctx, kind, namespace, name) != nil }
 }
 
-// lacks reports whether an object is gone, for Eventually.
+// lacks returns a function for Eventually that reports whether the object is gone.
 func (c *TestCluster) lacks(obj client.Object) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		found, ok := obj.DeepCopyObject().(client.Object)
@@ -192,7 +196,8 @@ func (c *TestCluster) lacks(obj client.Object) func(context.Context) bool {
 	}
 }
 
-// field returns a field of an object by its path, or nil if there is no object or no such field; for Eventually.
+// field returns a function for Eventually that returns the field at this path of an object; nil without such an object or
+// field.
 func (c *TestCluster) field(kind, namespace, name string, path ...string) func(context.Context) any {
 	return func(ctx context.Context) any {
 		obj := c.fetch(ctx, kind, namespace, name)
@@ -205,7 +210,7 @@ func (c *TestCluster) field(kind, namespace, name string, path ...string) func(c
 	}
 }
 
-// version returns an object's resourceVersion. If it stays equal, there was no write.
+// version returns an object's resourceVersion. If a later call returns the same, no client has changed the object in between.
 func (c *TestCluster) version(ctx context.Context, kind, namespace, name string) string {
 	GinkgoHelper()
 	obj := c.fetch(ctx, kind, namespace, name)
@@ -213,7 +218,7 @@ func (c *TestCluster) version(ctx context.Context, kind, namespace, name string)
 	return obj.GetResourceVersion()
 }
 
-// delivery returns a wrapper's Delivery on this member, nil if there is none.
+// delivery returns the wrapper's Delivery on this member, or nil if there is none.
 func (c *TestCluster) delivery(ctx context.Context, w v1alpha1.Wrapper) *v1alpha1.Delivery {
 	GinkgoHelper()
 	d := &v1alpha1.Delivery{}
@@ -226,7 +231,7 @@ func (c *TestCluster) delivery(ctx context.Context, w v1alpha1.Wrapper) *v1alpha
 	return d
 }
 
-// well-known kinds that specs name without group and version.
+// shortKinds are the kinds outside the core group that specs name without group and version.
 var shortKinds = map[string]schema.GroupVersionKind{
 	"Deployment":               {Group: "apps", Version: "v1", Kind: "Deployment"},
 	"ControllerRevision":       {Group: "apps", Version: "v1", Kind: "ControllerRevision"},

@@ -27,19 +27,19 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
 )
 
-// TestFleet is the clusters of the suite's provider, with clients.
+// TestFleet is the provider's clusters, with a client for each.
 type TestFleet struct {
 	provider.Provider
-	// Sandbox is the provider again for specs that need a sandbox, otherwise nil.
+	// Sandbox is the sandbox behind Provider; nil with another provider.
 	Sandbox *sandbox.Sandbox
 	Host    *TestCluster
 
 	members map[string]*TestCluster
-	// repo is the folder of the checkout.
+	// repo is the root folder of the repository.
 	repo string
 }
 
-// TestCluster is one cluster of the fleet, with an administrator's client. Its many methods are the questions that specs ask of a cluster.
+// TestCluster is one cluster of the fleet, with an administrator's client. Its methods read and change the cluster for the specs.
 type TestCluster struct {
 	client.Client
 	Name       string
@@ -47,7 +47,7 @@ type TestCluster struct {
 	auditLog   string
 }
 
-// bringUp makes the suite's clusters, or uses those that an earlier run kept.
+// bringUp starts the clusters of the chosen provider, or uses the clusters that an earlier run kept.
 func bringUp(ctx context.Context) *TestFleet {
 	GinkgoHelper()
 	repo, err := filepath.Abs("../..")
@@ -60,7 +60,7 @@ func bringUp(ctx context.Context) *TestFleet {
 	case provider.Kind:
 		f.Provider = upKind(ctx, repo)
 	default:
-		Fail("provider " + name + " is not known: use PROVIDER=sandbox or PROVIDER=kind")
+		Fail("provider " + name + " does not exist: use PROVIDER=sandbox or PROVIDER=kind")
 	}
 	f.Host = f.connect(provider.Host)
 	for _, name := range f.MemberNames() {
@@ -69,7 +69,7 @@ func bringUp(ctx context.Context) *TestFleet {
 	return f
 }
 
-// keep reports whether clusters of an earlier run are used, and left running.
+// keep reports whether FAIRLEAD_E2E_KEEP is set (make e2e KEEP=1): the suite uses clusters of an earlier run, and leaves them running at its end.
 func keep() bool { return os.Getenv("FAIRLEAD_E2E_KEEP") != "" }
 
 func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
@@ -78,13 +78,13 @@ func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
 	if name == "" {
 		name = "e2e"
 	}
-	if !keep() { // what a killed run has left
+	if !keep() { // a killed run may have left a sandbox with this name
 		_, err := sandbox.Down(ctx, name)
 		Expect(err).NotTo(HaveOccurred())
 	}
 	box, err := sandbox.Up(ctx, sandbox.Options{
 		Name: name, Members: 3, OLM: true, Audit: true, Programs: filepath.Join(repo, "bin"),
-		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; decides what a killed etcd may lose
+		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; without it, a killed etcd may lose its last writes
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())
 	return box
@@ -124,7 +124,7 @@ func (f *TestFleet) connect(name string) *TestCluster {
 	return connected
 }
 
-// Member returns a member by name.
+// Member returns the client of a member, by the member's name.
 func (f *TestFleet) Member(name string) *TestCluster {
 	GinkgoHelper()
 	Expect(f.members).To(HaveKey(name))
@@ -140,31 +140,31 @@ func (f *TestFleet) Members() []*TestCluster {
 	return all
 }
 
-// Run is the output and the exit code of a program.
+// Run is the result of a program that has ended.
 type Run struct {
 	Stdout, Stderr string
 	Code           int
 }
 
-// Hostctl runs the built hostctl, with every cluster of the fleet as a context and the host as the current one.
+// Hostctl runs the built hostctl. Its kubeconfig has a context for every cluster, and the host's is the current one.
 func (f *TestFleet) Hostctl(ctx context.Context, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, "", filepath.Join(f.repo, "bin", "hostctl"), args...)
 }
 
-// Kubectl runs kubectl for the host, or for another cluster with --context NAME as the first two arguments.
+// Kubectl runs kubectl against the host. To run it against another cluster, begin args with --context NAME.
 func (f *TestFleet) Kubectl(ctx context.Context, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, "", f.kubectl(), args...)
 }
 
-// KubectlWith is Kubectl with standard input, for -f -.
+// KubectlWith does the same as Kubectl, and gives the program this standard input, for the argument -f -.
 func (f *TestFleet) KubectlWith(ctx context.Context, stdin string, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, stdin, f.kubectl(), args...)
 }
 
-// kubectl returns the path of kubectl on the PATH that the provider sets.
+// kubectl returns the path of the kubectl that the provider's PATH finds.
 func (f *TestFleet) kubectl() string {
 	GinkgoHelper()
 	for _, variable := range f.Environment() {
@@ -178,7 +178,7 @@ func (f *TestFleet) kubectl() string {
 			}
 		}
 	}
-	Fail("there is no kubectl")
+	Fail("there is no kubectl on the provider's PATH")
 	return ""
 }
 
@@ -199,20 +199,20 @@ func (f *TestFleet) run(ctx context.Context, stdin, program string, args ...stri
 	return Run{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// Outage stops a member until the spec is over, unless the spec starts it earlier.
+// Outage stops a member. After the spec it starts the member again, which does nothing if the spec has done so.
 func (f *TestFleet) Outage(ctx context.Context, name string) {
 	GinkgoHelper()
 	DeferCleanup(func(ctx SpecContext) { Expect(f.Start(ctx, name)).To(Succeed()) }, NodeTimeout(upWithin))
 	Expect(f.Stop(ctx, name)).To(Succeed())
 }
 
-// Manager returns the status of the host's manager from its supervisor.
+// Manager returns what the sandbox's supervisor reports of the host's manager.
 func (f *TestFleet) Manager(ctx context.Context) supervisor.Status {
 	GinkgoHelper()
 	return f.Process(ctx, sandbox.HostName, sandbox.ManagerProcess)
 }
 
-// Process returns the status of a cluster's process from its supervisor.
+// Process returns what the sandbox's supervisor reports of a process of a cluster.
 func (f *TestFleet) Process(ctx context.Context, cluster, name string) supervisor.Status {
 	GinkgoHelper()
 	all, err := f.Sandbox.Processes(ctx)

@@ -20,10 +20,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// factsWithin is the time limit for a fact to reach the host, which reads the members every 25 seconds.
+// factsWithin bounds the time until the host shows a changed fact. The manager reads each member's facts every 25 seconds.
 const factsWithin = time.Minute
 
-// factsOf returns the facts about a member from its MemberCluster on the host.
+// factsOf returns a function for Eventually that reads the facts about a member from its MemberCluster.
 func factsOf(member string) func(context.Context) (v1alpha1.MemberFacts, error) {
 	return func(ctx context.Context) (v1alpha1.MemberFacts, error) {
 		mc := &v1alpha1.MemberCluster{}
@@ -32,7 +32,8 @@ func factsOf(member string) func(context.Context) (v1alpha1.MemberFacts, error) 
 	}
 }
 
-// deployment returns a Deployment that runs only on nodes with a label, and has a progress deadline of five seconds.
+// deployment returns a Deployment with a progress deadline of five seconds. Its pods run only on nodes with the labels in node, inline
+// YAML; "" means any node.
 func deployment(name, node string) *unstructured.Unstructured {
 	return build.Manifest(`
 apiVersion: apps/v1
@@ -49,7 +50,7 @@ spec:
 `, name, node)
 }
 
-// haveState matches a wrapper by the line of one member: its state, any reason, and a part of its message.
+// haveState matches a wrapper whose line for the member has this state and all words in its message.
 func haveState(member string, state v1alpha1.ClusterState, words ...string) gomegatypes.GomegaMatcher {
 	matchers := []gomegatypes.GomegaMatcher{HavePrefix("%s ", state)}
 	for _, w := range words {
@@ -61,7 +62,7 @@ func haveState(member string, state v1alpha1.ClusterState, words ...string) gome
 	}, And(matchers...))
 }
 
-// speak acts as the controller of a custom resource: it writes a status for the present generation.
+// speak sets the condition Ready of a custom resource, in place of the controller that the kind does not have here.
 func (c *TestCluster) speak(ctx context.Context, kind, namespace, name, ready, reason, message string) {
 	GinkgoHelper()
 	obj := c.fetch(ctx, kind, namespace, name)
@@ -85,17 +86,18 @@ var _ = Describe("Health", func() {
 			haveState("member-2", v1alpha1.StateProgressing, "Deployment web"),
 			haveCondition(v1alpha1.ConditionHealthy, metav1.ConditionFalse, "")))
 		Eventually(ctx, reread(ctx, web)).Should(And(
-			haveLine("member-2", v1alpha1.StateDegraded, "ProgressDeadlineExceeded", "Deployment web", "Progress deadline exceeded"),
-			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, "ProgressDeadlineExceeded")))
+			haveLine("member-2", v1alpha1.StateDegraded, "Unschedulable", "Deployment web", "it cannot be scheduled", "Progress deadline exceeded"),
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, "Unschedulable")))
 		Expect(conditionMessage(web, v1alpha1.ConditionReady)).To(ContainSubstring("member-2"))
 
 		edit(ctx, web, func(w *v1alpha1.Federated) { w.Spec.Overrides = nil })
 		expectReady(ctx, web)
 	})
 
-	It("quotes the newest warning event of an object that is not well", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
+	It("has the newest warning event of an object that is not Healthy", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
-		// The member itself reports a warning: its Deployment controller may not create a ReplicaSet here.
+		// The ResourceQuota forbids ReplicaSets, so the Deployment controller cannot create one. It then sends a warning
+		// event.
 		member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}})
 		member.create(ctx, build.Manifest(`
 {apiVersion: v1, kind: ResourceQuota, metadata: {name: none, namespace: %s}, spec: {hard: {count/replicasets.apps: "0"}}}`, shop))
@@ -124,7 +126,7 @@ var _ = Describe("Health", func() {
 		shop := newShop(ctx)
 		settings := author(ctx, build.Federated("settings").In(shop).ToMatching().With(build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, settings)
-		// The collector made a pass after that, so it has judged the earlier objects too.
+		// When this claim is Ready, the collector has made a pass on the member. That pass judged the ConfigMaps too.
 		claim := author(ctx, build.Federated("data").In(shop).ToMatching().With(build.Claim("data")))
 		expectReady(ctx, claim)
 		for _, member := range fleet.Members() {

@@ -24,10 +24,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// joining returns the command that joins a member like the sandbox does, except for the collector. With the host's collector the member
-// is Ready at once; a collector of its own reports at its next heartbeat.
+// joining returns the command that joins a member with the sandbox's labels, and with the collector inside the manager. The member is
+// Ready at once then. A collector in a process of its own would report only at its next heartbeat.
 func joining(name string, more ...string) []string {
-	i, _ := strconv.Atoi(strings.TrimPrefix(name, "member-")) // the suite's members have such names
+	i, _ := strconv.Atoi(strings.TrimPrefix(name, "member-")) // the suite names its members member-N
 	place := sandbox.PlaceOf(i)
 	return append([]string{
 		"join", name, "--cluster-context", name, "--allow", "any", "--namespaces", "All", "--collector", "Host", "--labels",
@@ -35,7 +35,7 @@ func joining(name string, more ...string) []string {
 	}, more...)
 }
 
-// hostctlWrites returns the writes of hostctl to a cluster since the mark, sorted.
+// hostctlWrites returns hostctl's writes to the cluster since the mark, sorted. Access reviews are no writes.
 func (a *auditMark) hostctlWrites() []string {
 	GinkgoHelper()
 	return inShort(a.requests(request.IsWrite, func(r request) bool {
@@ -43,7 +43,7 @@ func (a *auditMark) hostctlWrites() []string {
 	}))
 }
 
-// registered returns a MemberCluster by name.
+// registered returns a MemberCluster with only its name, into which a client can read.
 func registered(name string) *v1alpha1.MemberCluster {
 	return &v1alpha1.MemberCluster{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster"},
@@ -51,11 +51,11 @@ func registered(name string) *v1alpha1.MemberCluster {
 	}
 }
 
-// asTheSandbox adds the sandbox's option to joining: each member has a collector of its own.
+// asTheSandbox adds the option with which the sandbox joins members: the collector runs as a process of its own.
 func asTheSandbox(command []string) []string { return append(command, "--collector", "External") }
 
-// rejoinAfter joins a member again when the spec is over, like the sandbox did. It restarts the collector, because a collector that was
-// refused tries again only after minutes.
+// rejoinAfter joins the member again after the spec, as the sandbox had joined it. It restarts the collector: during
+// the spec the member's API server refused the collector, which would try again only after minutes.
 func rejoinAfter(name string) {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(fleet.Hostctl(ctx, joining(name)...)).To(HaveField("Code", 0))
@@ -66,7 +66,7 @@ func rejoinAfter(name string) {
 	})
 }
 
-// expectNothingOfFairlead waits until all of Fairlead's own objects are gone from a member.
+// expectNothingOfFairlead waits until the member has none of Fairlead's own objects: CRDs, namespace and grants.
 func expectNothingOfFairlead(ctx context.Context, c *TestCluster) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
@@ -93,7 +93,7 @@ func expectNothingOfFairlead(ctx context.Context, c *TestCluster) {
 var _ = Describe("When a member is joined again", func() {
 	It("finds nothing to write", needsAuditLog, needsProcesses, needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		again := asTheSandbox(joining("member-3"))
-		Expect(fleet.Hostctl(ctx, again...)).To(HaveField("Code", 0)) // another build may have joined the sandbox
+		Expect(fleet.Hostctl(ctx, again...)).To(HaveField("Code", 0)) // the sandbox may come from a run of an earlier build, whose join wrote something else
 		host, member := fleet.Host.audit(), fleet.Member("member-3").audit()
 		crds := []string{"deliveries." + v1alpha1.Group, "memberships." + v1alpha1.Group}
 		var before, after, patches []string
@@ -105,7 +105,7 @@ var _ = Describe("When a member is joined again", func() {
 		Expect(got.Code).To(BeZero())
 		Expect(got.Stderr).To(ContainSubstring("Nothing had to be written."))
 		Expect(host.hostctlWrites()).To(BeEmpty())
-		Expect(member.hostctlWrites()).To(Equal(patches), "CRDs are applied, which changes nothing")
+		Expect(member.hostctlWrites()).To(Equal(patches), "join applies the CRDs again, and nothing else")
 		for _, crd := range crds {
 			after = append(after, member.cluster.version(ctx, "CustomResourceDefinition", "", crd))
 		}
@@ -167,7 +167,7 @@ var _ = Describe("When a member is joined again", func() {
 })
 
 var _ = Describe("When a member is unjoined", needsThirdMember, func() {
-	// settled is a wrapper that is Ready on member-3 alone, with the resourceVersion of its object there.
+	// settled returns a wrapper that is Ready on member-3, its only member, and the resourceVersion of its object there.
 	settled := func(ctx SpecContext) (w *v1alpha1.Federated, version string) {
 		GinkgoHelper()
 		w = author(ctx, build.Federated("settings").In(newShop(ctx)).To("member-3").With(build.ConfigMap("settings", "colour", "blue")))

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// told returns the notes of a wrapper's events with one reason.
+// told returns a function for Eventually that lists the notes of the wrapper's events with this reason.
 func told(shop, wrapper, reason string) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		GinkgoHelper()
@@ -57,7 +57,7 @@ spec:
 			}
 			return nil
 		}
-		Eventually(ctx, owners).Should(HaveLen(1), "its controller makes the claim its own")
+		Eventually(ctx, owners).Should(HaveLen(1), "the StatefulSet's controller must become an owner of the claim")
 		remove(ctx, w)
 		Expect(member.has("StatefulSet.v1.apps", shop, "db")(ctx)).To(BeFalse())
 		Expect(member.has("ConfigMap", shop, "db")(ctx)).To(BeFalse())
@@ -67,7 +67,7 @@ spec:
 		Expect(claim.GetOwnerReferences()).To(BeEmpty())
 	})
 
-	It("leaves the custom resource whose operator made them, reports why, and a wrapper made anew adopts it", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
+	It("keeps the custom resource whose operator made the claims, reports why, and a new wrapper adopts it", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		crd := build.CRD("Store", "stores")
 		member.create(ctx, crd)
@@ -98,8 +98,8 @@ spec:
 	})
 })
 
-var _ = Describe("When a wrapper leaves more behind than one event can name", func() {
-	It("reports every member, and hostctl kept lists all of it", func(ctx SpecContext) {
+var _ = Describe("When a deleted wrapper leaves more objects on members than one event can name", func() {
+	It("reports each member, and hostctl kept lists all these objects", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		bundle := func() *v1alpha1.Federated {
 			b := build.Federated("many").In(shop).ToMatching().With(build.ConfigMap("plain"))
@@ -111,7 +111,7 @@ var _ = Describe("When a wrapper leaves more behind than one event can name", fu
 		w := bundle()
 		expectReady(ctx, w)
 		nothing := fleet.Hostctl(ctx, "kept", "many", "-n", shop)
-		Expect(nothing).To(And(HaveField("Code", exit.Done), HaveField("Stdout", BeEmpty())), "all is in its care")
+		Expect(nothing).To(And(HaveField("Code", exit.Done), HaveField("Stdout", BeEmpty())), "the wrapper still owns all its objects, so hostctl kept must list none")
 
 		remove(ctx, w)
 		var notes []any
@@ -130,7 +130,7 @@ var _ = Describe("When a wrapper leaves more behind than one event can name", fu
 		Expect(strings.Count(one.Stdout, "member-2 ")).To(Equal(60))
 		Expect(one.Stdout).NotTo(ContainSubstring("member-1"))
 
-		By("making it anew, which takes all of it back")
+		By("creating the wrapper again, which adopts all these objects")
 		expectReady(ctx, bundle())
 		Expect(fleet.Hostctl(ctx, "kept", "many", "-n", shop).Stdout).To(BeEmpty())
 	}, SpecTimeout(3*time.Minute))

@@ -16,11 +16,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// afterKill is the time limit for recovery from a kill: a manager's lease has to expire, an API server has to start.
+// afterKill bounds the recovery after a kill: the lease of a killed manager has to expire, and a killed API server has to start
+// again.
 const afterKill = 2 * time.Minute
 
-// test/faults kills manager and collector at every client call. This spec kills whole processes, also API servers and
-// etcd.
+// The tests in test/faults kill the manager and the collector at each of their client calls. This spec also kills API servers and
+// etcd, and kills them as the kernel does, with SIGKILL.
 var _ = DescribeTable("When a process is killed in the middle of a change, the change is made all the same, and nothing else",
 	needsProcesses, func(ctx SpecContext, cluster, process string) {
 		shop, members := newShop(ctx), []*TestCluster{fleet.Member("member-1"), fleet.Member("member-2")}
@@ -46,14 +47,14 @@ var _ = DescribeTable("When a process is killed in the middle of a change, the c
 		edit(ctx, w, func(w *v1alpha1.Federated) { paint(w, "green") })
 		Expect(syscall.Kill(dying.PID, syscall.SIGKILL)).To(Succeed())
 		Eventually(ctx, func() int { return fleet.Process(ctx, cluster, process).PID }).WithTimeout(afterKill).ShouldNot(
-			Or(Equal(dying.PID), BeZero()), "the supervisor starts it again")
+			Or(Equal(dying.PID), BeZero()), "the supervisor must start the process again")
 		Eventually(ctx, reread(ctx, w)).WithTimeout(afterKill).Should(beReady())
 		for _, m := range members {
 			for i := range 20 {
 				name := fmt.Sprintf("c-%02d", i)
 				is := m.fetch(ctx, "ConfigMap", shop, name)
 				Expect(is.Object["data"]).To(Equal(map[string]any{"colour": "green"}), m.Name+" "+name)
-				Expect(is.GetUID()).To(Equal(uids[m.Name+name]), "it is the same object")
+				Expect(is.GetUID()).To(Equal(uids[m.Name+name]), "the object must keep its uid")
 			}
 		}
 		Expect(fleet.Host.Delete(ctx, w)).To(Succeed())

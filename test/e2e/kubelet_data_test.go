@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// keeper returns a Deployment whose pod writes a file and its digest to the claim data, and prints the digest at each start.
+// keeper returns a Deployment whose pod writes random data and its digest to the claim named data, and prints the digest at each start.
 func keeper() *unstructured.Unstructured {
 	return build.Manifest(`
 apiVersion: apps/v1
@@ -30,12 +30,12 @@ spec:
 }
 
 var _ = withKubelets("When pods keep data on volumes of their node", func() {
-	It("the data survives that the wrapper leaves the member, that the member is unjoined, and that the wrapper is deleted", func(ctx SpecContext) {
+	It("the data stays when the wrapper leaves the member, when the member is unjoined, and when the wrapper is deleted", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		bundle := func() *build.Builder[*v1alpha1.Federated] {
 			return build.Federated("data").In(shop).To(member.Name).With(build.Claim("data"))
 		}
-		By("waiting with the claim until a pod uses it")
+		By("the claim being Waiting until a pod uses it")
 		data := author(ctx, bundle())
 		Eventually(ctx, reread(ctx, data)).Should(haveLine(member.Name, v1alpha1.StateWaiting, v1alpha1.ReasonWaitForFirstConsumer, "PersistentVolumeClaim data"))
 		edit(ctx, data, func(w *v1alpha1.Federated) { w.Spec.Objects = append(w.Spec.Objects, build.Raw(keeper())) })
@@ -51,7 +51,7 @@ var _ = withKubelets("When pods keep data on volumes of their node", func() {
 		By("leaving the member, and coming back")
 		edit(ctx, data, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Names = []string{"member-1"} })
 		Eventually(ctx, member.has("Deployment", shop, "keeper")).WithTimeout(podsWithin).Should(BeFalse())
-		Expect(member.claim(ctx, shop, "data").DeletionTimestamp).To(BeNil(), "the claim holds data")
+		Expect(member.claim(ctx, shop, "data").DeletionTimestamp).To(BeNil(), "the claim must stay, because it holds data")
 		edit(ctx, data, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Names = []string{member.Name} })
 		unharmed("after it came back")
 
@@ -64,7 +64,7 @@ var _ = withKubelets("When pods keep data on volumes of their node", func() {
 		Expect(member.pods(ctx, shop, "keeper")[0].UID).To(Equal(pod), "workloads stay")
 		Expect(fleet.Hostctl(ctx, onKind().JoinArgs(2, member.Name)...)).To(HaveField("Code", 0))
 		unharmed("after it was joined again")
-		Expect(member.pods(ctx, shop, "keeper")[0].UID).To(Equal(pod), "the pod was never restarted")
+		Expect(member.pods(ctx, shop, "keeper")[0].UID).To(Equal(pod), "the pod must be the same as before")
 
 		By("deleting the wrapper, and making it again")
 		remove(ctx, data)

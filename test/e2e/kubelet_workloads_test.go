@@ -42,19 +42,19 @@ var _ = withKubelets("When pods really run", func() {
 		}
 	}, SpecTimeout(specWithin))
 
-	It("a Deployment in a crash loop is Degraded at its progress deadline, and Ready once the crash is mended", func(ctx SpecContext) {
+	It("a Deployment in a crash loop is Degraded with the last words of the log, and Ready once the crash is mended", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").With(running("web", "crash")))
 		Eventually(ctx, reread(ctx, web)).Should(haveState("member-1", v1alpha1.StateProgressing, "Deployment web"))
 		for _, name := range []string{"member-1", "member-2"} {
 			Eventually(ctx, reread(ctx, web)).WithTimeout(podsWithin).Should(
-				haveLine(name, v1alpha1.StateDegraded, "ProgressDeadlineExceeded", "Deployment web"))
+				haveLine(name, v1alpha1.StateDegraded, "CrashLoopBackOff", "Deployment web", "from its log: "))
 		}
 		edit(ctx, web, func(w *v1alpha1.Federated) { w.Spec.Objects[0] = build.Raw(running("web", "serve")) })
 		expectReadySoon(ctx, web)
 	}, SpecTimeout(specWithin))
 
-	It("a Pod in a crash loop, a Pod without its image and a Pod out of memory are reported with their cause", func(ctx SpecContext) {
+	It("a Pod in a crash loop, a Pod whose image cannot be pulled and a Pod out of memory are reported with the cause", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		pod := func(name, policy, container string) *v1alpha1.Federated {
 			return author(ctx, build.Federated(name).In(shop).To("member-2").With(build.Manifest(`
@@ -67,7 +67,7 @@ spec: {restartPolicy: %s, terminationGracePeriodSeconds: 1, containers: [%s]}`, 
 		lacking := pod("lacking", "Always", `{name: app, image: "registry.invalid/nothing:1"}`)
 		eating := pod("eating", "Never", container("eat")[:len(container("eat"))-1]+`, resources: {limits: {memory: 32Mi}}}`)
 
-		Eventually(ctx, reread(ctx, lacking)).WithTimeout(podsWithin).Should(haveState("member-2", v1alpha1.StateProgressing, "Pod lacking", "Failed"))
+		Eventually(ctx, reread(ctx, lacking)).WithTimeout(podsWithin).Should(haveState("member-2", v1alpha1.StateDegraded, "Pod lacking", "cannot be pulled"))
 		Eventually(ctx, reread(ctx, looping)).WithTimeout(podsWithin).Should(haveState("member-2", v1alpha1.StateDegraded, "Pod looping", "CrashLoop"))
 		Eventually(ctx, reread(ctx, eating)).WithTimeout(podsWithin).Should(haveState("member-2", v1alpha1.StateDegraded, "Pod eating", "OOMKilled"))
 	}, SpecTimeout(specWithin))
@@ -118,7 +118,7 @@ spec:
 		}).Should(ConsistOf("ring-0", "ring-1"))
 	}, SpecTimeout(specWithin))
 
-	It("the replicas that an autoscaler sets are no drift, and stay when the Deployment is pushed again", func(ctx SpecContext) {
+	It("the replicas that an autoscaler sets do not count as drift, and stay when the Deployment is pushed again", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		web := author(ctx, build.Federated("web").In(shop).To(member.Name).With(running("web", "serve"), build.Manifest(`
 apiVersion: autoscaling/v2

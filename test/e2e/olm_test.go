@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// olmPatience is the time limit for OLM to install or upgrade, on a busy machine.
+// olmPatience bounds one installation or upgrade by OLM on a busy machine.
 const olmPatience = 2 * time.Minute
 
 const (
@@ -27,7 +27,7 @@ const (
 	planKind = "InstallPlan.v1alpha1.operators.coreos.com"
 )
 
-// operatorGroup returns an OperatorGroup for its own namespace.
+// operatorGroup returns an OperatorGroup that selects only this namespace.
 func operatorGroup(namespace string) *unstructured.Unstructured {
 	return build.Manifest(`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: shop}, spec: {targetNamespaces: [%s]}}`, namespace)
 }
@@ -42,15 +42,15 @@ spec: {name: %s, channel: stable, source: demo-catalog, sourceNamespace: olm, in
 `, pkg, approval)
 }
 
-// csvPhase returns the phase of an operator on this member, "" if it is not installed.
+// csvPhase returns the phase of a ClusterServiceVersion (CSV) on this member, or "" if the CSV does not exist.
 func (c *TestCluster) csvPhase(ctx context.Context, namespace, csv string) string {
 	GinkgoHelper()
 	phase, _ := c.field(csvKind, namespace, csv, "status", "phase")(ctx).(string)
 	return phase
 }
 
-// publishNext adds the next version of the demo operator to a member's catalog. It skips the spec if earlier runs on the same sandbox have
-// published every version.
+// publishNext adds the next version of the demo operator to a member's catalog. If earlier runs on the same sandbox have published
+// every version, it skips the spec.
 func publishNext(ctx context.Context, member string) (csv string) {
 	GinkgoHelper()
 	target, err := fleet.Sandbox.OLMCluster(member)
@@ -67,17 +67,18 @@ func publishNext(ctx context.Context, member string) (csv string) {
 }
 
 var _ = Describe("OLM", func() {
-	It("installs from a Subscription, which is healthy when its CSV has succeeded, and the line has the version", needsOLM, func(ctx SpecContext) {
+	It("installs from a Subscription, which is Healthy when its CSV has succeeded, and the status has the version", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
-		// If the line is Healthy, the CSV has succeeded: the Subscription's status alone is not enough.
+		// The line must not be Healthy before the CSV has succeeded. The Subscription's own status does not show
+		// whether it has.
 		Eventually(ctx, func(g Gomega) {
 			w := reread(ctx, operator)(g)
 			for _, name := range operator.Spec.Placement.Clusters.Names {
 				if line := lineOf(w, name); line.State == v1alpha1.StateHealthy {
 					if phase := fleet.Member(name).csvPhase(ctx, shop, line.Version); phase != "Succeeded" {
-						StopTrying("Healthy on " + name + " while the CSV " + line.Version + " is " + phase).Now()
+						StopTrying("the line is Healthy on " + name + " while the CSV " + line.Version + " is " + phase).Now()
 					}
 				}
 			}
@@ -88,7 +89,7 @@ var _ = Describe("OLM", func() {
 		}
 	}, SpecTimeout(4*time.Minute))
 
-	It("does nothing where the namespace has no OperatorGroup: the line says NoOperatorGroup, until there is one", needsOLM, func(ctx SpecContext) {
+	It("installs nothing in a namespace without an OperatorGroup: the reason is NoOperatorGroup until one exists", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").With(subscription(demooperator.Name, "Automatic")))
 		Eventually(ctx, reread(ctx, operator)).Should(And(
@@ -98,7 +99,7 @@ var _ = Describe("OLM", func() {
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
 	}, SpecTimeout(4*time.Minute))
 
-	It("is quoted if it cannot resolve a Subscription", needsOLM, func(ctx SpecContext) {
+	It("cannot resolve a Subscription: the status has OLM's message", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").
 			With(operatorGroup(shop), subscription("no-such-package", "Automatic")))
@@ -122,7 +123,7 @@ var _ = Describe("OLM", func() {
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
 	}, SpecTimeout(4*time.Minute))
 
-	It("gets catalogs from wrappers, and an unreachable catalog is not healthy", needsOLM, func(ctx SpecContext) {
+	It("gets catalogs from wrappers, and an unreachable catalog is not Healthy", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		catalog := author(ctx, build.Federated("catalog").In(shop).To("member-1").With(build.Manifest(`
 apiVersion: operators.coreos.com/v1alpha1
@@ -134,7 +135,7 @@ spec: {sourceType: grpc, address: "127.0.0.1:1", displayName: Nobody answers}
 			haveLine("member-1", v1alpha1.StateDegraded, "TRANSIENT_FAILURE", "CatalogSource gone", "127.0.0.1:1"))
 	}, SpecTimeout(4*time.Minute))
 
-	It("upgrades by itself when a version is published: Ready drops, the line's version moves, Ready returns", needsProcesses, needsOLM, needsThirdMember, func(ctx SpecContext) {
+	It("upgrades by itself when a version is published: Ready turns False, the version in the status changes, Ready turns True", needsProcesses, needsOLM, needsThirdMember, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-3").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
@@ -146,13 +147,14 @@ spec: {sourceType: grpc, address: "127.0.0.1:1", displayName: Nobody answers}
 		Expect(next).NotTo(Equal(old))
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(And(beReady(),
 			WithTransform(func(w *v1alpha1.Federated) string { return lineOf(w, "member-3").Version }, Equal(next))))
-		Expect(seen()).To(ContainElement(metav1.ConditionFalse), "Ready did not drop while the operator was being upgraded")
+		Expect(seen()).To(ContainElement(metav1.ConditionFalse), "Ready was never False while OLM upgraded the operator")
 		Expect(fleet.Member("member-3").csvPhase(ctx, shop, next)).To(Equal("Succeeded"))
-		Expect(operator.Generation).To(Equal(generation), "nobody edits the wrapper of an operator that OLM upgrades")
+		Expect(operator.Generation).To(Equal(generation), "an upgrade by OLM must not edit the wrapper")
 	}, SpecTimeout(6*time.Minute))
 })
 
-// watchReady watches a wrapper from now on. It returns a function that returns the values of the condition Ready since.
+// watchReady watches a wrapper until the spec ends. The returned function returns every status of the condition Ready that the
+// watch has seen, in order.
 func watchReady(ctx context.Context, w *v1alpha1.Federated) func() []metav1.ConditionStatus {
 	GinkgoHelper()
 	config, err := fleet.RESTConfig(fleet.Host.Name)

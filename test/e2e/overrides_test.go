@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// overridesFrom decodes spec.overrides from YAML. format and args are those of fmt.Sprintf.
+// overridesFrom formats its arguments as fmt.Sprintf does, and decodes the result as the YAML of spec.overrides.
 func overridesFrom(format string, args ...any) []v1alpha1.Override {
 	GinkgoHelper()
 	var list []v1alpha1.Override
@@ -28,7 +28,7 @@ func overridesFrom(format string, args ...any) []v1alpha1.Override {
 	return list
 }
 
-// newKind returns the name of a kind that no cluster has, and its plural.
+// newKind returns a random kind that no cluster serves yet, and its plural.
 func newKind(prefix string) (kind, plural string) {
 	kind = prefix + utilrand.String(5)
 	return kind, strings.ToLower(kind) + "s"
@@ -66,7 +66,7 @@ var _ = Describe("Overrides", func() {
 		Expect(elsewhere.GetLabels()).NotTo(HaveKey("tier"))
 	})
 
-	It("merge a Deployment's containers by name, and remove the added fields when the override goes", needsSimulation, func(ctx SpecContext) {
+	It("merge a Deployment's containers by name, and the added fields are removed when the override is deleted", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		web := author(ctx, build.Federated("web").In(shop).To("member-1").With(build.Manifest(`
 apiVersion: apps/v1
@@ -142,7 +142,7 @@ spec:
 		}
 	})
 
-	It("refuse the member that lacks a label by name, serve the others, and serve it once it is labelled", func(ctx SpecContext) {
+	It("stall the member that lacks a label, serve the others, and serve that member once it has the label", func(ctx SpecContext) {
 		shop, label := newShop(ctx), unique("e2e.fairlead.dev/tier")
 		mark := func(ctx context.Context, value string) error {
 			mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "member-2"}}
@@ -191,7 +191,7 @@ spec:
 		Eventually(ctx, fleet.Member("member-2").field("ConfigMap", shop, "web", "data", "colour")).Should(Equal("green"))
 	})
 
-	DescribeTable("name override, operation, member and the value found if a patch does not fit, and leave the objects there alone",
+	DescribeTable("name the override, operation, member and found value if a patch cannot be applied, and leave the member's objects unchanged",
 		func(ctx SpecContext, operation string, words ...string) {
 			shop, member := newShop(ctx), fleet.Member("member-2")
 			web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").With(build.ConfigMap("web", "colour", "blue")))
@@ -214,9 +214,9 @@ spec:
 					append(words, "overrides[1].patch[1]", "ConfigMap web", "for member member-2")...),
 			))
 			Eventually(ctx, fleet.Member("member-1").field("ConfigMap", shop, "web", "data", "round")).Should(Equal("2"))
-			Expect(member.field("ConfigMap", shop, "web", "data")(ctx)).To(Equal(map[string]any{"colour": "blue"}), "half an override was applied")
+			Expect(member.field("ConfigMap", shop, "web", "data")(ctx)).To(Equal(map[string]any{"colour": "blue"}), "the object must be unchanged, because one operation of the override failed")
 		},
-		Entry("a missing path", `{op: replace, path: /data/size, value: "10"}`, "replacing /data/size", "not there"),
+		Entry("a missing path", `{op: replace, path: /data/size, value: "10"}`, "replacing /data/size", "does not exist"),
 		Entry("a path that leads through a string", `{op: add, path: /data/colour/shade, value: dark}`, "adding /data/colour/shade", `/data/colour is "blue"`),
 		Entry("a test that finds another value", `{op: test, path: /data/colour, value: red}`, "testing /data/colour", `"blue"`),
 		Entry("removing a missing value", `{op: remove, path: /metadata/labels/tier}`, "removing /metadata/labels/tier", "/metadata/labels"),
@@ -230,11 +230,11 @@ spec:
 				Overriding(overridesFrom("- target: {kind: ConfigMap}\n  %s", override)...).Obj()
 			Expect(fleet.Host.Create(ctx, web)).To(MatchError(And(ContainSubstring("spec.overrides[0]."+field), ContainSubstring(why))))
 		},
-		Entry("apiVersion", `patch: [{op: replace, path: /apiVersion, value: v2}]`, "patch[0].path", "does not make it another"),
-		Entry("kind", `merge: {kind: Secret}`, "merge.kind", "does not make it another"),
-		Entry("the name", `patch: [{op: replace, path: /metadata/name, value: other}]`, "patch[0].path", "does not make it another"),
-		Entry("the name, by a merge", `merge: {metadata: {name: other}}`, "merge.metadata.name", "does not make it another"),
-		Entry("the namespace", `patch: [{op: add, path: /metadata/namespace, value: kube-system}]`, "patch[0].path", "does not make it another"),
+		Entry("apiVersion", `patch: [{op: replace, path: /apiVersion, value: v2}]`, "patch[0].path", "must not make it another"),
+		Entry("kind", `merge: {kind: Secret}`, "merge.kind", "must not make it another"),
+		Entry("the name", `patch: [{op: replace, path: /metadata/name, value: other}]`, "patch[0].path", "must not make it another"),
+		Entry("the name, by a merge", `merge: {metadata: {name: other}}`, "merge.metadata.name", "must not make it another"),
+		Entry("the namespace", `patch: [{op: add, path: /metadata/namespace, value: kube-system}]`, "patch[0].path", "must not make it another"),
 		Entry("owners", `patch: [{op: add, path: /metadata/ownerReferences, value: []}]`, "patch[0].path", "only the member names the owners of its objects"),
 		Entry("finalizers", `merge: {metadata: {finalizers: [example.com/x]}}`, "merge.metadata.finalizers", "finalizer"),
 		Entry("status", `patch: [{op: add, path: /status, value: {}}]`, "patch[0].path", "only the member writes it"),

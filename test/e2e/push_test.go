@@ -51,7 +51,7 @@ var _ = Describe("When an author creates a Federated ConfigMap", func() {
 		Expect(fleet.Kubectl(ctx, "wait", "--for=condition=Ready", "-n", shop, "fed/settings", "--timeout=5s").Code).To(BeZero())
 	})
 
-	It("makes a missing namespace on a member, labels it made and copies the host's Pod Security labels", needsOpenMembers, func(ctx SpecContext) {
+	It("makes a missing namespace on a member, labels it as made by Fairlead and copies the host's Pod Security labels", needsOpenMembers, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		at := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`))
@@ -61,10 +61,10 @@ var _ = Describe("When an author creates a Federated ConfigMap", func() {
 		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetLabels()).To(And(
 			HaveKeyWithValue(v1alpha1.LabelMade, "true"), HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted")))
 		remove(ctx, w)
-		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetDeletionTimestamp()).To(BeNil(), "a Federated deletes no namespace")
+		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetDeletionTimestamp()).To(BeNil(), "the deletion of a Federated must not delete the namespace")
 	})
 
-	It("says that a name is unknown, and serves the others", func(ctx SpecContext) {
+	It("reports a name in spec.placement that no MemberCluster has, and serves the others", func(ctx SpecContext) {
 		w := author(ctx, build.Federated("settings").In(newShop(ctx)).With(build.ConfigMap("settings")).To("member-1", "atlantis"))
 		Eventually(ctx, reread(ctx, w)).Should(And(
 			haveCondition(v1alpha1.ConditionPlaced, metav1.ConditionFalse, v1alpha1.ReasonClusterNotFound),
@@ -75,7 +75,7 @@ var _ = Describe("When an author creates a Federated ConfigMap", func() {
 		Expect(fleet.Member("member-1").has("ConfigMap", w.Namespace, "settings")(ctx)).To(BeTrue())
 	})
 
-	It("says that an override names a cluster that is unknown, as a warning, and stays ready", func(ctx SpecContext) {
+	It("warns if an override names a cluster that no MemberCluster has, and stays Ready", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		run := fleet.KubectlWith(ctx, fmt.Sprintf(`
 apiVersion: federation.fairlead.dev/v1alpha1
@@ -90,14 +90,15 @@ spec:
     patch: [{op: add, path: /data, value: {a: b}}]
 `, shop), "create", "-f", "-")
 		Expect(run.Code).To(BeZero(), run.Stderr)
-		Expect(run.Stderr).To(ContainSubstring("Warning: spec.overrides[0].clusters.names: no MemberCluster is named atlantis"))
 		w := build.Federated("settings").In(shop).Obj()
+		fleet.Host.deleteAfter(w) // the deletion of the namespace would leave its objects on the member
+		Expect(run.Stderr).To(ContainSubstring("Warning: spec.overrides[0].clusters.names: no MemberCluster is named atlantis"))
 		Eventually(ctx, reread(ctx, w)).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonClusterNotFound))
 		Expect(conditionMessage(w, v1alpha1.ConditionReady)).To(ContainSubstring("spec.overrides[0].clusters.names: no MemberCluster is named atlantis"))
 		Expect(fleet.Hostctl(ctx, "render", "settings", "-n", shop).Stderr).To(ContainSubstring("no MemberCluster is named atlantis"))
 	})
 
-	It("says that no member matches", func(ctx SpecContext) {
+	It("reports that no member matches the placement", func(ctx SpecContext) {
 		w := author(ctx, build.Federated("settings").In(newShop(ctx)).With(build.ConfigMap("settings")).ToMatching("cloud", "nowhere"))
 		Eventually(ctx, reread(ctx, w)).Should(And(
 			haveCondition(v1alpha1.ConditionPlaced, metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches),
@@ -106,7 +107,7 @@ spec:
 })
 
 var _ = Describe("When a member's labels change", func() {
-	It("gets and loses the wrappers that select by them", needsThirdMember, func(ctx SpecContext) {
+	It("gets and loses the wrappers whose placement selects by these labels", needsThirdMember, func(ctx SpecContext) {
 		w := author(ctx, build.Federated("settings").In(newShop(ctx)).With(build.ConfigMap("settings")).ToMatching("e2e", "labels"))
 		Eventually(ctx, reread(ctx, w)).Should(haveCondition(v1alpha1.ConditionPlaced, metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches))
 
@@ -122,7 +123,7 @@ var _ = Describe("When a member's labels change", func() {
 })
 
 var _ = Describe("When an object's scope is not its wrapper's", func() {
-	It("is reported as ScopeMismatch, and the rest is pushed", needsOpenMembers, func(ctx SpecContext) {
+	It("is reported as ScopeMismatch, and the other objects are pushed", needsOpenMembers, func(ctx SpecContext) {
 		shop, name := newShop(ctx), unique("scope")
 		crd := build.CRD("Gadget", "gadgets")
 		crd.Object["spec"].(map[string]any)["scope"] = "Cluster" //nolint:forcetypeassert // as built above

@@ -18,11 +18,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// leadAgain is the time limit for another manager to lead after a kill: the lease has to expire first.
+// leadAgain bounds the time until another manager leads after a kill: the lease of the killed manager has to expire first.
 const leadAgain = 2 * time.Minute
 
 var _ = Describe("When the host forgets", Serial, func() {
-	It("vanished wrappers leave their objects; made again, equal ones are adopted and others held until a person decides", needsProcesses, func(ctx SpecContext) {
+	It("lost wrappers leave their objects; when they are created again, equal ones are adopted and others held until a person decides", needsProcesses, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		equal := author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))
 		other := author(ctx, build.Federated("other").In(shop).To(member.Name).With(
@@ -35,7 +35,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		table := fleet.Hostctl(ctx, "recover")
 		Expect(table.Code).To(Equal(exit.Waits))
 		Expect(table.Stdout).To(MatchRegexp(`member-1 +Orphan +federated/` + shop + `/equal`))
-		Expect([]any{member.uid("equal", shop)(ctx), member.uid("other", shop)(ctx)}).To(Equal(uids), "nothing is deleted")
+		Expect([]any{member.uid("equal", shop)(ctx), member.uid("other", shop)(ctx)}).To(Equal(uids), "no object must be deleted")
 
 		By("creating them again from Git")
 		equal = author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))
@@ -47,13 +47,13 @@ var _ = Describe("When the host forgets", Serial, func() {
 		Expect(member.delivery(ctx, equal).Spec.Wrapper.UID).To(Equal(equal.UID))
 		Eventually(ctx, orphansOn(member.Name)).ShouldNot(ContainElement(BeElementOf(deliveryOf(equal), deliveryOf(other))))
 
-		By("saying that the host's word counts")
+		By("deciding that the host's version counts")
 		Expect(fleet.Hostctl(ctx, "recover", "other", "-n", shop).Code).To(Equal(exit.Waits))
 		Expect(fleet.Hostctl(ctx, "recover", "other", "-n", shop, "--keep", "host", "--yes").Code).To(Equal(exit.Done))
 		expectReady(ctx, other)
 		Expect(member.field("ConfigMap", shop, "other", "data", "colour")(ctx)).To(Equal("green"))
 		Expect(member.has("ConfigMap", shop, "dropped")(ctx)).To(BeFalse())
-		Expect([]any{member.uid("equal", shop)(ctx), member.uid("other", shop)(ctx)}).To(Equal(uids), "all are the objects that they were")
+		Expect([]any{member.uid("equal", shop)(ctx), member.uid("other", shop)(ctx)}).To(Equal(uids), "the objects must keep their uids")
 		Expect(fleet.Hostctl(ctx, "recover", "other", "-n", shop).Code).To(Equal(exit.Done))
 	}, SpecTimeout(5*time.Minute))
 
@@ -83,7 +83,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		Expect(member.has("ConfigMap", "default", shop)(ctx)).To(BeTrue())
 	})
 
-	It("and is restored from a backup, newer Deliveries hold their pair and the others go on", needsProcesses, func(ctx SpecContext) {
+	It("and is restored from a backup, pairs with a newer Delivery are held and the others go on", needsProcesses, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		ahead := author(ctx, build.Federated("ahead").In(shop).To(member.Name).With(build.ConfigMap("ahead", "colour", "blue")))
 		still := author(ctx, build.Federated("still").In(shop).To(member.Name).With(build.ConfigMap("still", "colour", "blue")))
@@ -92,7 +92,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		backup := filepath.Join(GinkgoT().TempDir(), "host.tar.gz")
 		Expect(fleet.Hostctl(ctx, "sandbox", "snapshot", backup, "--name", fleet.Sandbox.Name).Code).To(Equal(exit.Done))
 		colour := func(w *v1alpha1.Federated, value string) {
-			Eventually(ctx, func() error { // the manager serves the webhooks
+			Eventually(ctx, func() error { // retry: the update fails while no manager serves the webhooks
 				if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 					return err
 				}
@@ -113,33 +113,34 @@ var _ = Describe("When the host forgets", Serial, func() {
 			"hostctl recover ahead -n "+shop))
 		colour(still, "red")
 		Eventually(ctx, member.field("ConfigMap", shop, "still", "data", "colour")).Should(Equal("red"))
-		Expect(member.field("ConfigMap", shop, "ahead", "data", "colour")(ctx)).To(Equal("green"), "the member's newer state is kept")
+		Expect(member.field("ConfigMap", shop, "ahead", "data", "colour")(ctx)).To(Equal("green"), "the member must keep its newer state")
 		table := fleet.Hostctl(ctx, "recover")
 		Expect(table.Code).To(Equal(exit.Waits))
 		Expect(table.Stdout).To(MatchRegexp(`member-2 +HostBehindMember +federated/` + shop + `/ahead`))
 
-		By("telling of what the host does not know to have placed there")
+		By("reporting a Delivery whose wrapper the restored host does not place there")
 		Eventually(ctx, orphansOn(member.Name)).Should(ContainElement(deliveryOf(early)))
-		Expect(fleet.Hostctl(ctx, "recover").Stdout).To(MatchRegexp(`member-2 +Orphan +federated/` + shop + `/early +place the wrapper there again`))
+		Expect(fleet.Hostctl(ctx, "recover").Stdout).To(MatchRegexp(`member-2 +Orphan +federated/` + shop + `/early +place the wrapper on the member again`))
 		Expect(member.has("ConfigMap", shop, "early")(ctx)).To(BeTrue())
 		edit(ctx, early, place)
 		expectReady(ctx, early)
 		Eventually(ctx, orphansOn(member.Name)).ShouldNot(ContainElement(deliveryOf(early)))
 
-		By("saying that the host's word counts")
+		By("deciding that the host's version counts")
 		Expect(fleet.Hostctl(ctx, "recover", "ahead", "-n", shop, "--keep", "host", "--yes").Code).To(Equal(exit.Done))
 		Eventually(ctx, member.field("ConfigMap", shop, "ahead", "data", "colour")).Should(Equal("blue"))
 		expectReady(ctx, ahead)
 	}, SpecTimeout(6*time.Minute))
 })
 
-// vanish deletes wrappers while no manager leads, so that no member is left. It kills the manager first.
+// vanish deletes wrappers without the manager, so that their objects and Deliveries stay on the members. It kills the manager and,
+// before the next manager leads, removes the wrappers' finalizers.
 func vanish(ctx context.Context, wrappers ...*v1alpha1.Federated) {
 	GinkgoHelper()
 	before := fleet.Manager(ctx).PID
 	Expect(syscall.Kill(before, syscall.SIGKILL)).To(Succeed())
 	for _, w := range wrappers {
-		Eventually(ctx, func() error { // the next manager serves the webhooks before it leads
+		Eventually(ctx, func() error { // retry: no update passes until the next manager serves the webhooks, which it does before it leads
 			if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 				return err
 			}
@@ -147,7 +148,7 @@ func vanish(ctx context.Context, wrappers ...*v1alpha1.Federated) {
 			return fleet.Host.Update(ctx, w)
 		}).WithTimeout(15 * time.Second).Should(Succeed())
 		Expect(fleet.Host.Delete(ctx, w)).To(Succeed())
-		Expect(fleet.Host.lacks(w)(ctx)).To(BeTrue(), "a manager was at work meanwhile")
+		Expect(fleet.Host.lacks(w)(ctx)).To(BeTrue(), "a manager has run the deletion, so the spec proves nothing")
 	}
 }
 
@@ -156,7 +157,7 @@ func deliveryOf(w v1alpha1.Wrapper) string {
 	return marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 }
 
-// orphansOn returns the orphans in the status of a MemberCluster, for Eventually.
+// orphansOn returns a function for Eventually that lists the orphans in the status of a MemberCluster.
 func orphansOn(name string) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		mc := &v1alpha1.MemberCluster{}
@@ -166,7 +167,7 @@ func orphansOn(name string) func(context.Context) []string {
 	}
 }
 
-// uid returns the uid of a ConfigMap.
+// uid returns a function for Eventually that returns the uid of a ConfigMap on this member.
 func (c *TestCluster) uid(name, namespace string) func(context.Context) any {
 	return c.field("ConfigMap", namespace, name, "metadata", "uid")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var _ = Describe("When an author takes something away", func() {
+var _ = Describe("When an author removes objects or members from a wrapper", func() {
 	It("removes the dropped object, and only that", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("bundle").In(shop).To("member-1", "member-2").With(build.ConfigMap("stays"), build.ConfigMap("goes")))
@@ -41,7 +41,7 @@ var _ = Describe("When an author takes something away", func() {
 		Eventually(ctx, reread(ctx, w)).Should(And(beReady(),
 			WithTransform(func(w *v1alpha1.Federated) v1alpha1.PlacementStatus { return w.Status.Placement },
 				And(HaveField("Clusters", []string{"member-1"}), HaveField("Leaving", BeEmpty())))))
-		Expect(left.has("PersistentVolumeClaim", shop, "data")(ctx)).To(BeTrue(), "claims are data")
+		Expect(left.has("PersistentVolumeClaim", shop, "data")(ctx)).To(BeTrue(), "claims hold data, so onDelete KeepData keeps them")
 		Expect(left.delivery(ctx, w)).To(BeNil())
 		Expect(fleet.Member("member-1").has("ConfigMap", shop, "settings")(ctx)).To(BeTrue())
 	})
@@ -80,7 +80,7 @@ var _ = Describe("When an author takes something away", func() {
 		}))
 	})
 
-	It("keeps objects that data depends on, and a wrapper made anew adopts them", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("keeps objects that data depends on, and a wrapper that is created again adopts them", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		name, member := unique("ground"), fleet.Member("member-3")
 		crd := build.CRD("Widget", "widgets")
 		volume := build.Manifest(`
@@ -169,13 +169,13 @@ spec:
 		Expect(fleet.Host.lacks(w)(ctx)).To(BeTrue())
 		Expect(member.version(ctx, "ConfigMap", shop, "swept")).To(Equal(before))
 		orphan := member.delivery(ctx, w)
-		Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")
+		Expect(orphan).NotTo(BeNil(), "the Delivery of the deleted wrapper must stay on the member")
 		Expect(member.Delete(ctx, orphan)).To(Succeed())
 	})
 })
 
 var _ = Describe("When a wrapper is suspended", func() {
-	It("holds changes back until it is resumed, but not a deletion", func(ctx SpecContext) {
+	It("gets no changes until it is resumed, but can be deleted", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		w := author(ctx, build.Federated("paused").In(shop).To(member.Name).With(build.ConfigMap("paused", "colour", "blue")))
 		expectReady(ctx, w)

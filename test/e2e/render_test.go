@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// rendered is an entry of `hostctl render -o json`.
+// rendered is one entry in the output of `hostctl render -o json`.
 type rendered struct {
 	Wrapper, Cluster, Rendering string
 	Placed                      bool
@@ -36,8 +36,8 @@ func render(ctx context.Context, args ...string) []rendered {
 	return list
 }
 
-// expectWithin checks that have contains every field of want. It compares lists whose items have names (containers, ports) by name, because
-// the API server adds defaults, and other lists item by item.
+// expectWithin checks that have contains every field of want. have may have more fields, because the API server adds defaults. Lists have to
+// be of equal length, and expectWithin compares them item by item.
 func expectWithin(path string, want, have any) {
 	GinkgoHelper()
 	switch want := want.(type) {
@@ -126,7 +126,7 @@ spec:
 			ContainSubstring("region: eu-west-1"), Not(ContainSubstring("member-2"))))
 	})
 
-	It("prints a shared rendering once, and names a member that is not placed", needsThirdMember, func(ctx SpecContext) {
+	It("prints a rendering that members share once, and names a member that is not placed", needsThirdMember, func(ctx SpecContext) {
 		class := author(ctx, build.ClusterFederated(unique("class")).To("member-1", "member-2").With(build.StorageClass(unique("slow"))))
 		shared := fleet.Hostctl(ctx, "render", "cfed/"+class.Name)
 		Expect(shared.Code).To(Equal(0))

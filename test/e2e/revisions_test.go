@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("When a wrapper is pushed", func() {
-	It("records on the member what it intends before it applies it, and the result", needsAuditLog, func(ctx SpecContext) {
+	It("records the intent on the member before it applies objects, and then the result", needsAuditLog, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		counting := member.audit()
 		w := author(ctx, build.Federated("receipt").In(shop).To(member.Name).With(build.ConfigMap("one"), build.ConfigMap("two")))
@@ -71,9 +71,9 @@ var _ = Describe("When a wrapper is pushed", func() {
 		}
 		Eventually(ctx, reread(ctx, w)).Should(And(
 			haveLine("member-1", v1alpha1.StateHealthy, ""), haveLine(suspended.Name, v1alpha1.StateHeld, v1alpha1.ReasonSuspended)))
-		Expect(revisions()).To(And(ContainElement(first), ContainElements(names[len(names)-5:]), HaveLen(10)), "the first is what member-3 holds")
+		Expect(revisions()).To(And(ContainElement(first), ContainElements(names[len(names)-5:]), HaveLen(10)), "the first revision must stay, because member-3 still has it")
 		Expect(revisions()).NotTo(ContainElement(names[0]))
-		Expect(version(12)).To(Equal(names[11]), "the same content is the same revision")
+		Expect(version(12)).To(Equal(names[11]), "a wrapper with the same content must have the same revision")
 
 		edit(ctx, suspended, resume)
 		expectReady(ctx, w)

@@ -19,11 +19,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// awayForTooLong is a progress deadline, in seconds, after which a wave passes over a member that is away. The other members have to
-// become Healthy within it, also on a slow machine.
+// awayForTooLong is a progress deadline in seconds. When it is over, a wave passes over a member that does not answer. It has to be long
+// enough for the other members to become Healthy on a slow machine.
 const awayForTooLong = 20
 
-// colours returns the colour of a wrapper's ConfigMap on the three members, "" where there is none.
+// colours returns a function for Eventually that lists the colour of the wrapper's ConfigMap on each member; nil where the member has
+// no such ConfigMap.
 func colours(w *v1alpha1.Federated) func(context.Context) []any {
 	return func(ctx context.Context) []any {
 		var found []any
@@ -42,17 +43,17 @@ func paint(ctx context.Context, w *v1alpha1.Federated, colour string) {
 	})
 }
 
-// haveRollout matches a wrapper by its rollout: the state, the current wave and what it waits for.
+// haveRollout matches a wrapper whose rollout has this state, this current wave and this reason to wait.
 func haveRollout(state v1alpha1.RolloutState, wave, waitingFor string) types.GomegaMatcher {
-	return WithTransform(func(w *v1alpha1.Federated) v1alpha1.RolloutStatus {
-		if w.Status.ObservedGeneration != w.Generation {
+	return WithTransform(func(w v1alpha1.Wrapper) v1alpha1.RolloutStatus {
+		if w.WrapperStatus().ObservedGeneration != w.GetGeneration() {
 			return v1alpha1.RolloutStatus{}
 		}
-		return w.Status.Rollout
+		return w.WrapperStatus().Rollout
 	}, And(HaveField("State", state), HaveField("Wave", wave), HaveField("WaitingFor", waitingFor)))
 }
 
-// killManager kills the manager that leads, and waits until another process runs.
+// killManager kills the manager with SIGKILL, and waits until the supervisor has started another process.
 func killManager(ctx context.Context) {
 	GinkgoHelper()
 	dying := fleet.Manager(ctx)
@@ -61,26 +62,27 @@ func killManager(ctx context.Context) {
 		Or(Equal(dying.PID), BeZero()))
 }
 
-// invalidService is an object that every member refuses.
+// invalidService returns a Service that every member refuses, because its port is too large.
 func invalidService() *unstructured.Unstructured {
 	return build.Manifest("{apiVersion: v1, kind: Service, metadata: {name: bad}, spec: {selector: {app: bad}, ports: [{port: 99999}]}}")
 }
 
-// approve approves a step of a rollout as the on-call does.
+// approve runs hostctl approve with these arguments, as the on-call does.
 func approve(ctx context.Context, args ...string) {
 	GinkgoHelper()
 	run := fleet.Hostctl(ctx, append([]string{"approve", "--yes"}, args...)...)
 	Expect(run.Code).To(BeZero(), run.Stderr)
 }
 
-// manualLast is a canary on member-1, then member-2, then the others after an approval.
+// manualLast returns three waves: canary has member-1, the second has member-2, and the last has the other
+// members and needs an approval.
 func manualLast() []v1alpha1.RolloutWave {
 	last := build.Wave("last")
 	last.Approval = v1alpha1.WaveManual
 	return []v1alpha1.RolloutWave{build.Wave("canary", "member-1"), build.Wave("second", "member-2"), last}
 }
 
-// delivered creates a wrapper whose ConfigMap is blue, and waits until it is everywhere.
+// delivered creates a wrapper with a blue ConfigMap and these waves, and waits until its first rollout is complete.
 func delivered(ctx SpecContext, onFailure v1alpha1.FailurePolicy, waves ...v1alpha1.RolloutWave) *v1alpha1.Federated {
 	GinkgoHelper()
 	w := author(ctx, build.Federated("wave").In(newShop(ctx)).ToMatching().With(build.ConfigMap("wave", "colour", "blue")).InWaves(onFailure, waves...))
@@ -89,10 +91,10 @@ func delivered(ctx SpecContext, onFailure v1alpha1.FailurePolicy, waves ...v1alp
 }
 
 var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
-	It("updates wave after wave, waits for an approval, and keeps the old revision elsewhere", func(ctx SpecContext) {
+	It("updates wave after wave, waits for an approval, and keeps the old revision on members of later waves", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("wave").In(shop).ToMatching().With(build.ConfigMap("wave", "colour", "blue")).InWaves("", manualLast()...))
-		By("taking the first delivery through the waves, too")
+		By("delivering the first revision in waves, too")
 		Eventually(ctx, reread(ctx, w)).Should(And(haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval),
 			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonWaveNeedsApproval),
 			haveLine("member-3", v1alpha1.StateWaiting, v1alpha1.ReasonWaveNeedsApproval, "hostctl approve wave -n "+shop+" --wave last")))
@@ -100,25 +102,25 @@ var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
 		approve(ctx, "wave", "-n", shop, "--wave", "last")
 		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
 
-		By("asking for another approval for the next change")
+		By("requiring another approval for the next change")
 		paint(ctx, w, "green")
 		Eventually(ctx, colours(w)).Should(Equal([]any{"green", "green", "blue"}))
 		Eventually(ctx, reread(ctx, w)).Should(And(haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval),
 			haveLine("member-3", v1alpha1.StateHealthy, v1alpha1.ReasonWaveNeedsApproval),
 			HaveField("Status.Counts.Updated", HaveValue(BeEquivalentTo(2)))))
 
-		By("repairing drift on a member that waits to what it had")
+		By("repairing drift on a waiting member back to its old revision")
 		member := fleet.Member("member-3")
 		member.setData(ctx, shop, "wave", "colour", "red", "kubectl-edit")
 		Eventually(ctx, colours(w)).Should(Equal([]any{"green", "green", "blue"}))
 
-		By("going on when it is approved")
+		By("updating the last wave when it is approved")
 		approve(ctx, "wave", "-n", shop, "--wave", "last")
 		Eventually(ctx, colours(w)).Should(Equal([]any{"green", "green", "green"}))
 		expectReady(ctx, w)
 	})
 
-	It("changes no further member after a failure, until the author mends it", func(ctx SpecContext) {
+	It("changes no further member after a failure, until the author corrects the wrapper", func(ctx SpecContext) {
 		w := delivered(ctx, v1alpha1.FailurePause, build.Wave("canary", "member-1"))
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects = append(w.Spec.Objects, build.Raw(invalidService())) })
 		Eventually(ctx, reread(ctx, w)).Should(And(haveRollout(v1alpha1.RolloutPaused, "canary", v1alpha1.ReasonRolloutStopped),
@@ -132,7 +134,7 @@ var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
 		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))
 	})
 
-	It("takes the whole fleet back when the second wave fails, and tries again when a person says so", needsProcesses, func(ctx SpecContext) {
+	It("rolls the whole fleet back when the second wave fails, and tries again after hostctl approve", needsProcesses, func(ctx SpecContext) {
 		w := delivered(ctx, v1alpha1.FailureRollback, build.Wave("canary", "member-1"), build.Wave("second", "member-2"))
 		bad := build.Override("ConfigMap", "wave")
 		bad.Clusters = &v1alpha1.ClusterSelection{Names: []string{"member-2"}}
@@ -159,7 +161,7 @@ var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
 		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))
 	})
 
-	It("goes on where it was when the manager is killed at a wave's boundary", needsProcesses, func(ctx SpecContext) {
+	It("continues with the same wave when the manager is killed between two waves", needsProcesses, func(ctx SpecContext) {
 		w := delivered(ctx, v1alpha1.FailurePause, build.Wave("canary", "member-1"))
 		edit(ctx, w, func(w *v1alpha1.Federated) {
 			w.Spec.Rollout.Waves = manualLast()
@@ -192,7 +194,7 @@ var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
 		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))
 	})
 
-	It("brings a member that was away for two revisions to the right one", func(ctx SpecContext) {
+	It("brings a member that did not answer during two revisions to the right one", func(ctx SpecContext) {
 		w := delivered(ctx, v1alpha1.FailurePause, build.Wave("canary", "member-1"))
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Rollout.ProgressDeadlineSeconds = awayForTooLong })
 		fleet.Outage(ctx, "member-2")
@@ -206,7 +208,7 @@ var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
 		Expect(colours(w)(ctx)).To(Equal([]any{"red", "red", "red"}))
 	})
 
-	It("delivers to a member that was away at the first delivery, when it is back", func(ctx SpecContext) {
+	It("delivers to a member that did not answer at the first delivery, once it answers", func(ctx SpecContext) {
 		fleet.Outage(ctx, "member-3")
 		w := build.Federated("wave").In(newShop(ctx)).ToMatching().With(build.ConfigMap("wave", "colour", "blue")).InWaves("", build.Wave("canary", "member-1")).Obj()
 		w.Spec.Rollout.ProgressDeadlineSeconds = awayForTooLong
@@ -218,7 +220,7 @@ var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
 		Expect(colours(w)(ctx)).To(Equal([]any{"blue", "blue", "blue"}))
 	})
 
-	DescribeTable("refuses a strategy that cannot work, and names the field", func(ctx SpecContext, change func(*v1alpha1.Rollout), words ...string) {
+	DescribeTable("refuses an impossible strategy, and names the field", func(ctx SpecContext, change func(*v1alpha1.Rollout), words ...string) {
 		w := build.Federated("bad").In("default").To("member-1").With(build.ConfigMap("bad")).Obj()
 		change(&w.Spec.Rollout)
 		err := fleet.Host.Create(ctx, w)

@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// servedWithin is the time limit for an object to arrive after the member begins to serve its kind.
+// servedWithin bounds the time from when a member serves a kind until an object of that kind arrives there.
 const servedWithin = 5 * time.Second
 
-// custom returns an object of a kind of group e2e.fairlead.dev.
+// custom returns an object of a custom kind in group e2e.fairlead.dev.
 func custom(kind, name string) *unstructured.Unstructured {
 	return build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: %s}, spec: {size: 1}}", kind, name)
 }
@@ -50,7 +50,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 		Eventually(ctx, late.has(full, shop, "w")).WithTimeout(servedWithin).Should(BeTrue())
 		late.speak(ctx, full, shop, "w", "True", "Running", "")
 		expectReady(ctx, widget)
-		Expect(fleet.Manager(ctx).PID).To(Equal(manager), "the manager was restarted meanwhile")
+		Expect(fleet.Manager(ctx).PID).To(Equal(manager), "the manager was restarted, and must not need a restart for a new kind")
 	})
 
 	It("gets the kind from a ClusterFederated, and then, without another step, the objects that a Federated had for it", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
@@ -70,10 +70,10 @@ var _ = Describe("When a member does not serve a kind", func() {
 			member.speak(ctx, full, shop, "w", "True", "Running", "")
 		}
 		expectReady(ctx, crd, widget)
-		remove(ctx, widget) // before its CRD is deleted
+		remove(ctx, widget) // before a cleanup deletes the CRD: the manager needs the kind to remove the object
 	})
 
-	It("lets its collector read a new kind of a group whose last kind was deleted before a join", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("lets its collector read a new kind of an API group that had no kind at the time of the join", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		follow := func() {
 			GinkgoHelper()
@@ -85,12 +85,12 @@ var _ = Describe("When a member does not serve a kind", func() {
 			Eventually(ctx, member.has(full, shop, "w")).Should(BeTrue())
 			member.speak(ctx, full, shop, "w", "True", "Running", "")
 			expectReady(ctx, w)
-			remove(ctx, w) // before its CRD is deleted
+			remove(ctx, w) // before the next line deletes the CRD: the manager needs the kind to remove the object
 			Expect(member.Delete(ctx, crd)).To(Succeed())
 			Eventually(ctx, member.lacks(crd)).Should(BeTrue())
 		}
 		follow()
-		for _, allow := range []string{"core", "any"} { // this changes the collector's read permissions
+		for _, allow := range []string{"core", "any"} { // each of the two joins changes what the collector may read
 			run := fleet.Hostctl(ctx, "join", member.Name, "--cluster-context", member.Name, "--allow", allow, "--namespaces", "All",
 				"--collector", "External")
 			Expect(run.Code).To(BeZero(), run.Stderr)
@@ -143,7 +143,7 @@ var _ = Describe("When a member granted less than any", Ordered, needsThirdMembe
 			haveLine(name, v1alpha1.StateStalled, v1alpha1.ReasonNotGranted,
 				kind+" w", fmt.Sprintf("{apiGroups: [e2e.fairlead.dev], resources: [%s], verbs: [get, list, watch, create, patch, delete]}", plural),
 				v1alpha1.LabelAggregateToHost+`: "true"`)))
-		Eventually(ctx, member.has("ConfigMap", shop, "settings")).Should(BeTrue(), "the rest of the bundle is held up")
+		Eventually(ctx, member.has("ConfigMap", shop, "settings")).Should(BeTrue(), "the other objects of the wrapper must be pushed")
 
 		member.create(ctx, &rbacv1.ClusterRole{
 			ObjectMeta: metav1.ObjectMeta{Name: plural, Labels: map[string]string{
@@ -156,6 +156,6 @@ var _ = Describe("When a member granted less than any", Ordered, needsThirdMembe
 		member.speak(ctx, full, shop, "w", "True", "Running", "")
 		edit(ctx, widget, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Names = []string{name} })
 		Eventually(ctx, reread(ctx, widget)).WithTimeout(time.Minute).Should(beReady())
-		remove(ctx, widget) // while the host still has the permission
+		remove(ctx, widget) // before a cleanup takes the host's permission for the kind away
 	}, SpecTimeout(6*time.Minute))
 })

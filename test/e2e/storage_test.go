@@ -21,7 +21,7 @@ import (
 // simulated is the provisioner of the sandbox's simulated volumes.
 const simulated = "sandbox.fairlead.dev/simulated"
 
-// claimOf returns a claim with a class; "" is the class "", not a missing class.
+// claimOf returns a PersistentVolumeClaim with this spec.storageClassName. "" is a value too: no class, as opposed to the default class.
 func claimOf(name, class string) *unstructured.Unstructured {
 	GinkgoHelper()
 	claim := build.Claim(name)
@@ -29,7 +29,7 @@ func claimOf(name, class string) *unstructured.Unstructured {
 	return claim
 }
 
-// claim reads a claim of this member.
+// claim reads a PersistentVolumeClaim of this member.
 func (c *TestCluster) claim(ctx context.Context, namespace, name string) *corev1.PersistentVolumeClaim {
 	GinkgoHelper()
 	claim := &corev1.PersistentVolumeClaim{}
@@ -37,7 +37,8 @@ func (c *TestCluster) claim(ctx context.Context, namespace, name string) *corev1
 	return claim
 }
 
-// resize acts as the resizer: it sets the size of volume and claim to the requested size.
+// resize plays the volume resizer, which the sandbox does not have: it sets the sizes of the claim's volume and of the claim to the
+// requested size.
 func (c *TestCluster) resize(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	claim := c.claim(ctx, namespace, name)
@@ -93,11 +94,11 @@ var _ = Describe("Storage", func() {
 		edit(ctx, data, func(w *v1alpha1.Federated) { w.Spec.Objects[0] = build.Raw(build.Claim("data")) })
 		Eventually(ctx, reread(ctx, data)).Should(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid,
 			"PersistentVolumeClaim data", "spec.resources.requests.storage", "can not be less than"))
-		Expect(requested(ctx)).To(Equal("2Gi"), "a claim cannot shrink, and must not be made anew")
+		Expect(requested(ctx)).To(Equal("2Gi"), "the claim must keep its size, and must not be replaced")
 		Expect(member.claim(ctx, shop, "data").UID).To(Equal(before.UID))
 	})
 
-	It("does not call a claim that was expanded on the member drifted, repairs real drift, and keeps pushing", needsSimulation, func(ctx SpecContext) {
+	It("does not report an expansion on the member as drift, repairs real drift, and keeps pushing", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(build.Claim("data"), build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, data)
@@ -107,12 +108,13 @@ var _ = Describe("Storage", func() {
 		Expect(member.Patch(ctx, grown, client.MergeFrom(before))).To(Succeed())
 		member.resize(ctx, shop, "data")
 
-		// Meanwhile the manager repairs drift of the same wrapper.
+		// Before the next push, the manager repairs drift of another object of the same wrapper. The repair must not touch the claim.
 		settings := member.fetch(ctx, "ConfigMap", shop, "settings")
 		Expect(unstructured.SetNestedField(settings.Object, "red", "data", "colour")).To(Succeed())
 		Expect(member.Update(ctx, settings)).To(Succeed())
 		Eventually(ctx, member.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("blue"))
-		// A later push does not delete the claim either. The status is from after both.
+		// A later push must not shrink or delete the claim either. expectReady waits for a status that the manager writes after
+		// the repair and the push.
 		edit(ctx, data, func(w *v1alpha1.Federated) {
 			w.Spec.Objects[1] = build.Raw(build.ConfigMap("settings", "colour", "green"))
 		})
@@ -122,7 +124,7 @@ var _ = Describe("Storage", func() {
 		Expect(lineOf(data, "member-1").Reason).To(BeEmpty())
 	})
 
-	It("waits with a claim of class \"\" for a volume that a person makes, and says so", needsSimulation, func(ctx SpecContext) {
+	It("is Waiting for a claim of class \"\" until a person makes a volume, and the reason says so", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", "")))
 		Eventually(ctx, reread(ctx, data)).Should(And(
@@ -138,12 +140,12 @@ var _ = Describe("Storage", func() {
 			},
 		}
 		Expect(member.Create(ctx, volume)).To(Succeed())
-		// The volume is deleted after the claim. The claim is deleted with the namespace.
+		// This cleanup runs before the one of newShop, which deletes the claim with its namespace.
 		DeferCleanup(func(ctx SpecContext) { Expect(member.Delete(ctx, volume)).To(Succeed()) })
 		expectReady(ctx, data)
 	})
 
-	It("names a class that a member lacks, serves the other members, and goes on when the class exists", needsSimulation, func(ctx SpecContext) {
+	It("names a class that a member lacks, serves the other members, and binds the claim when the class exists", needsSimulation, func(ctx SpecContext) {
 		shop, class := newShop(ctx), unique("fast")
 		fleet.Member("member-1").newClass(ctx, class, simulated, storagev1.VolumeBindingImmediate)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1", "member-2").With(claimOf("data", class)))
@@ -154,7 +156,7 @@ var _ = Describe("Storage", func() {
 		expectReady(ctx, data)
 	})
 
-	It("waits with a claim whose class waits for its first consumer, until a pod uses it", needsSimulation, func(ctx SpecContext) {
+	It("is Waiting for a claim whose class waits for its first consumer, until a pod uses the claim", needsSimulation, func(ctx SpecContext) {
 		shop, member, class := newShop(ctx), fleet.Member("member-1"), unique("late")
 		member.newClass(ctx, class, simulated, storagev1.VolumeBindingWaitForFirstConsumer)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", class)))
@@ -171,7 +173,7 @@ var _ = Describe("Storage", func() {
 		expectReady(ctx, data)
 	})
 
-	It("quotes the provisioner when it cannot provision", needsSimulation, func(ctx SpecContext) {
+	It("has the provisioner's message when it cannot provision", needsSimulation, func(ctx SpecContext) {
 		shop, member, class := newShop(ctx), fleet.Member("member-1"), unique("broken")
 		member.newClass(ctx, class, "nobody.example.com", storagev1.VolumeBindingImmediate)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", class)))

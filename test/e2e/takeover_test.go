@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// newRival starts another host with its own manager and without members, in a second sandbox.
+// newRival starts a second sandbox that has only a host, with a manager of its own.
 func newRival(ctx SpecContext) *TestFleet {
 	GinkgoHelper()
 	name := fleet.Sandbox.Name + "-rival"
@@ -29,7 +29,7 @@ func newRival(ctx SpecContext) *TestFleet {
 		_, err := sandbox.Down(ctx, name)
 		Expect(err).NotTo(HaveOccurred())
 	}
-	down(ctx) // what a killed run has left
+	down(ctx) // a killed run may have left a sandbox with this name
 	DeferCleanup(down, NodeTimeout(time.Minute))
 	box, err := sandbox.Up(ctx, sandbox.Options{Name: name, Programs: filepath.Join(fleet.repo, "bin")}, progress.New(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
@@ -53,16 +53,16 @@ var _ = Describe("When another host takes a member over", Serial, func() {
 		other := newRival(ctx)
 		theirJoin := []string{"join", "lost", "--cluster-kubeconfig", member.Kubeconfig, "--allow", "any", "--namespaces", "All"}
 
-		By("being refused, and then told what it does")
+		By("refusing the join, and naming its effects with --take-over")
 		refused := other.Hostctl(ctx, theirJoin...)
 		Expect(refused.Code).To(Equal(exit.Failed))
 		Expect(refused.Stderr).To(And(ContainSubstring("a member of another host"), ContainSubstring("--take-over")))
-		Expect(other.Hostctl(ctx, append(theirJoin, "--take-over")...).Code).To(Equal(exit.Usage), "nobody can be asked")
+		Expect(other.Hostctl(ctx, append(theirJoin, "--take-over")...).Code).To(Equal(exit.Usage), "without a terminal no person can confirm the take-over")
 		took := other.Hostctl(ctx, append(theirJoin, "--take-over", "--yes")...)
 		Expect(took.Code).To(Equal(exit.Done), took.Stderr)
 		Expect(took.Stderr).To(And(ContainSubstring(`which knows it as "member-3"`), ContainSubstring("Deliver")))
 
-		By("shutting the first host out")
+		By("refusing the first host's credentials")
 		Eventually(ctx, reread(ctx, registered(member.Name))).Should(
 			haveCondition(v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonUnauthorized))
 		edit(ctx, w, func(w *v1alpha1.Federated) {
@@ -74,7 +74,7 @@ var _ = Describe("When another host takes a member over", Serial, func() {
 		Expect(again.Code).To(Equal(exit.Failed))
 		Expect(again.Stderr).To(And(ContainSubstring("a member of another host"), ContainSubstring(`which knows it as "lost"`)))
 
-		By("making the wrapper at the other host, which is held until a person's word")
+		By("creating the wrapper at the other host, where it is held until a person decides")
 		Expect(other.Host.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}})).To(Succeed())
 		theirs := build.Federated("settings").In(shop).To("lost").With(build.ConfigMap("settings", "colour", "red")).Obj()
 		Expect(other.Host.Create(ctx, theirs)).To(Succeed())
@@ -87,9 +87,9 @@ var _ = Describe("When another host takes a member over", Serial, func() {
 		Expect(other.Hostctl(ctx, "recover", "settings", "-n", shop, "--keep", "host", "--yes").Code).To(Equal(exit.Done))
 		Eventually(ctx, at).Should(beReady())
 		Expect(member.field("ConfigMap", shop, "settings", "data", "colour")(ctx)).To(Equal("red"))
-		Expect(member.uid("settings", shop)(ctx)).To(Equal(uid), "it is the object that it was")
+		Expect(member.uid("settings", shop)(ctx)).To(Equal(uid), "the object must keep its uid")
 
-		By("the first host's letting go, which takes nothing from it")
+		By("unjoining at the first host, which removes nothing from the member")
 		Expect(fleet.Hostctl(ctx, "unjoin", member.Name, "--forget", "--yes").Code).To(Equal(exit.Done))
 		remove(ctx, w)
 		Consistently(ctx, at).Should(beReady())

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// serveOwnCatalog serves a catalog of the spec's own on a member, and returns its address. The server ends with the spec.
+// serveOwnCatalog serves a catalog on a member that only this spec uses, and returns its address. The server stops after the spec.
 func serveOwnCatalog(ctx context.Context, member, name string, bundles ...olm.Bundle) (address string) {
 	GinkgoHelper()
 	target, err := fleet.Sandbox.OLMCluster(member)
@@ -26,37 +26,37 @@ func serveOwnCatalog(ctx context.Context, member, name string, bundles ...olm.Bu
 	return address
 }
 
+// upgradedInWaves creates a wrapper with a Subscription on member-1 (the canary) and member-2, and waits until both members have
+// v1.2.0. The catalog of the Subscription also has the bundle last, which the specs make a bad one.
+func upgradedInWaves(ctx context.Context, shop string, last olm.Bundle) *v1alpha1.Federated {
+	GinkgoHelper()
+	bundles := []olm.Bundle{{Version: "v1.0.0"}, {Version: "v1.1.0"}, {Version: "v1.2.0"}, last}
+	w := author(ctx, subscribedToOwn(ctx, shop, []string{"member-1", "member-2"}, bundles...).UpTo("demo", demoCSV("v1.2.0")).
+		InWaves("", build.Wave("canary", "member-1"), build.Wave("last")))
+	Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.2.0"), haveVersion("member-2", "v1.2.0")))
+	return w
+}
+
 var _ = Describe("When an upgrade by OLM fails", needsOLM, needsProcesses, func() {
-	It("stops at the canary, and the other members keep the version before", func(ctx SpecContext) {
+	DescribeTable("stops at the canary, and the other members keep the previous version", func(ctx SpecContext, last olm.Bundle, state v1alpha1.ClusterState, reason, words string) {
 		shop := newShop(ctx)
-		bundles := []olm.Bundle{{Version: "v1.0.0"}, {Version: "v1.1.0"}, {Version: "v1.2.0"}, {Version: "v1.3.0", MinKubeVersion: "99.0.0"}}
-		first, second := serveOwnCatalog(ctx, "member-1", shop, bundles...), serveOwnCatalog(ctx, "member-2", shop, bundles...)
-		catalog := build.Manifest(`{apiVersion: operators.coreos.com/v1alpha1, kind: CatalogSource, metadata: {name: own}, spec: {sourceType: grpc, address: %q}}`, first)
-		own := build.Override("CatalogSource", "own")
-		own.Clusters = &v1alpha1.ClusterSelection{Names: []string{"member-2"}}
-		own.Patch = []v1alpha1.PatchOperation{build.Patch("replace", "/spec/address", second)}
-		sub := build.Manifest(`
-apiVersion: operators.coreos.com/v1alpha1
-kind: Subscription
-metadata: {name: demo}
-spec: {name: %s, channel: stable, source: own, sourceNamespace: %s, installPlanApproval: Manual}
-`, demooperator.Name, shop)
-
-		w := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").With(operatorGroup(shop), catalog, sub).
-			Overriding(own).UpTo("demo", demoCSV("v1.2.0")).InWaves("", build.Wave("canary", "member-1"), build.Wave("last")))
-		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.2.0"), haveVersion("member-2", "v1.2.0")))
-
+		w := upgradedInWaves(ctx, shop, last)
 		edit(ctx, w, func(w *v1alpha1.Federated) {
 			w.Spec.Rollout.ProgressDeadlineSeconds = 30
 			w.Spec.Upgrade.Subscriptions[0].TargetCSV = demoCSV("v1.3.0")
 		})
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(haveRollout(v1alpha1.RolloutPaused, "canary", v1alpha1.ReasonRolloutStopped),
-			haveLine("member-1", v1alpha1.StateProgressing, "RequirementsNotMet", demoCSV("v1.3.0")), haveVersion("member-2", "v1.2.0")))
-		Expect(subscriptionField(w, "member-2", "currentCSV")(ctx)).To(Equal(demoCSV("v1.3.0")), "OLM offers the version on the second member too")
+			haveLine("member-1", state, reason, words), haveVersion("member-2", "v1.2.0")))
+		Expect(subscriptionField(w, "member-2", "currentCSV")(ctx)).To(Equal(demoCSV("v1.3.0")), "the second member's catalog must offer the version too")
 		Expect(fleet.Member("member-2").csvPhase(ctx, shop, demoCSV("v1.3.0"))).To(BeEmpty())
-	}, SpecTimeout(8*time.Minute))
+	},
+		Entry("when it needs another Kubernetes", SpecTimeout(8*time.Minute), olm.Bundle{Version: "v1.3.0", MinKubeVersion: "99.0.0"},
+			v1alpha1.StateProgressing, "RequirementsNotMet", demoCSV("v1.3.0")),
+		Entry("when the operator crashes", SpecTimeout(8*time.Minute), needsSimulation, olm.Bundle{Version: "v1.3.0", Crashes: true},
+			v1alpha1.StateDegraded, "CrashLoopBackOff", "from its log: This pod is simulated"),
+	)
 
-	It("quotes OLM if the catalog lacks the target of a first install, and goes on when the target is mended", func(ctx SpecContext) {
+	It("has OLM's message if the catalog lacks the target of a first install, and goes on when the target is corrected", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("operator").In(shop).To("member-1").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")).UpTo("demo", demoCSV("v9.9.9")))

@@ -16,10 +16,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// demoCSV is the CSV of a version of the demo operator.
+// demoCSV returns the name of the CSV of a version of the demo operator.
 func demoCSV(version string) string { return demooperator.Name + "." + version }
 
-// publishUpTo publishes the versions of the demo operator, up to this one, in the catalogs of members.
+// publishUpTo adds all versions of the demo operator to the members' catalogs, from the first up to last.
 func publishUpTo(ctx context.Context, last string, members ...string) {
 	GinkgoHelper()
 	for _, member := range members {
@@ -35,31 +35,31 @@ func publishUpTo(ctx context.Context, last string, members ...string) {
 	}
 }
 
-// aim changes the target of the Subscription demo.
+// aim sets the target of the Subscription named demo (spec.upgrade) to a version.
 func aim(ctx context.Context, w *v1alpha1.Federated, version string) {
 	GinkgoHelper()
 	edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Upgrade.Subscriptions[0].TargetCSV = demoCSV(version) })
 }
 
-// subscriptionField returns a field of the status of the Subscription demo on a member.
+// subscriptionField returns a function for Eventually that returns a status field of the Subscription demo on a member.
 func subscriptionField(w *v1alpha1.Federated, member string, field ...string) func(context.Context) any {
 	return func(ctx context.Context) any {
 		return fleet.Member(member).field("Subscription", w.Namespace, "demo", append([]string{"status"}, field...)...)(ctx)
 	}
 }
 
-// haveVersion matches a wrapper by a member's version and state.
+// haveVersion matches a wrapper whose line for the member is Healthy and has this version.
 func haveVersion(member, version string) types.GomegaMatcher {
 	return WithTransform(func(w *v1alpha1.Federated) v1alpha1.ClusterStatus { return lineOf(w, member) },
 		And(HaveField("State", v1alpha1.StateHealthy), HaveField("Version", demoCSV(version))))
 }
 
 var _ = Describe("When OLM upgrades operators up to a target", needsOLM, func() {
-	It("goes up to the target wave after wave, step by step, and never past it", func(ctx SpecContext) {
+	It("upgrades to the target wave after wave, version by version, and never past it", func(ctx SpecContext) {
 		last := build.Wave("last")
 		last.Approval = v1alpha1.WaveManual
 		shop := newShop(ctx)
-		publishUpTo(ctx, "v1.2.0", "member-1", "member-2") // v1.1.0 and v1.2.0 are in both catalogs from the beginning
+		publishUpTo(ctx, "v1.2.0", "member-1", "member-2") // from the start, v1.1.0 and v1.2.0 are in both catalogs, too
 		w := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")).UpTo("demo", demoCSV("v1.0.0")).
 			InWaves("", build.Wave("canary", "member-1"), last))
@@ -78,7 +78,7 @@ var _ = Describe("When OLM upgrades operators up to a target", needsOLM, func() 
 		}
 		Expect(reread(ctx, w)(Default)).To(beReady())
 
-		By("approving both steps to the new target on the canary, and none elsewhere")
+		By("approving both plans to the new target on the canary, and none on the other member")
 		aim(ctx, w, "v1.2.0")
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(haveVersion("member-1", "v1.2.0"), haveVersion("member-2", "v1.0.0"),
 			haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval)))
@@ -91,13 +91,13 @@ var _ = Describe("When OLM upgrades operators up to a target", needsOLM, func() 
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(
 			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonTargetNotInCatalog, "Subscription demo"), haveVersion("member-2", "v1.2.0")))
 
-		By("telling that OLM cannot downgrade")
+		By("reporting that OLM cannot downgrade")
 		aim(ctx, w, "v1.1.0")
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(
 			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonAheadOfTarget, demoCSV("v1.2.0")), haveVersion("member-2", "v1.2.0")))
 	}, SpecTimeout(8*time.Minute))
 
-	It("goes on where it was after the manager is killed", needsProcesses, func(ctx SpecContext) {
+	It("continues the rollout after the manager is killed", needsProcesses, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		publishUpTo(ctx, "v1.2.0", "member-1")
 		w := author(ctx, build.Federated("operator").In(shop).To("member-1").

@@ -27,38 +27,40 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// author writes one wrapper in a namespace of its own, and checks the result.
+// author writes wrappers into a namespace of its own, as a user does, and checks the state of the members after that.
 type author struct {
 	*proxiedFleet
 	t    *testing.T
 	shop string
 
-	// report sets spec.drift to Report.
+	// report makes write set spec.drift to Report.
 	report bool
-	// foreground deletes the wrapper with propagation policy Foreground.
+	// foreground makes delete use propagation policy Foreground.
 	foreground bool
-	// approves makes the author approve the host's version when the manager holds the pair and asks for that.
+	// approves makes the author write an Approval of kind Overwrite for each pair that the manager holds.
 	approves bool
-	// atDeath is the state of the members when the manager died. kept is the part of it that has to stay. died sets
-	// both.
+	// atDeath is the state of the members when the program died. kept is the part of it that must stay on the
+	// members. Method died sets both.
 	atDeath, kept fleetState
-	// settled is the rendering that the Delivery on east recorded before the states of during, and recordedAtDeath the one at
-	// the death.
+	// settled and recordedAtDeath are renderings that the Delivery on east recorded: settled before the test wrote the
+	// states of scenario.during, recordedAtDeath when the program died.
 	settled, recordedAtDeath string
-	// wrappers are the names of the wrappers. claims reports whether there may be claims. write sets both.
+	// wrappers are the names of all wrappers that method write has written. claims is true once one of these wrappers had
+	// a PersistentVolumeClaim.
 	wrappers map[string]bool
 	claims   bool
 	// approved are the Deliveries for which the author has written an Approval.
 	approved map[v1alpha1.DeliveryVersion]bool
-	// poll, if set, is called on every look at the fleet.
+	// poll, if set, is called each time before restOr reads the state of the members.
 	poll func()
-	// last is the last desired state that was written.
+	// last is the desired state that the author wrote last; nil if the author deleted the wrapper.
 	last *desiredState
 
 	mu sync.Mutex
-	// foreign are the objects of another owner that have the names of ours, by member.
+	// foreign are, by member, the names of objects on the member that belong to another owner, although the author's
+	// wrapper has an object of the same name.
 	foreign map[string][]string
-	// uids are the uids that objects have to keep as long as they are on the member, by member and object.
+	// uids has the uid that each object must keep as long as the object exists. The key is MEMBER/NAME.
 	uids map[string]types.UID
 }
 
@@ -76,11 +78,12 @@ func (f *proxiedFleet) newAuthor(t *testing.T) *author {
 	return a
 }
 
-// vanish deletes the objects of a failed scenario, without the manager.
+// vanish deletes the wrappers, objects and Deliveries that a failed scenario left. No manager runs then, so vanish also
+// removes the wrappers' finalizers.
 func (a *author) vanish() {
 	ctx := context.Background()
 	wrappers := &v1alpha1.FederatedList{}
-	_ = a.host.List(ctx, wrappers, client.InNamespace(a.shop)) // an error does not matter: this only clears the way for the next scenario
+	_ = a.host.List(ctx, wrappers, client.InNamespace(a.shop)) // an error does not matter: the next scenario uses another namespace
 	for i := range wrappers.Items {
 		w := &wrappers.Items[i]
 		if len(w.Finalizers) > 0 {
@@ -89,7 +92,7 @@ func (a *author) vanish() {
 		}
 		_ = client.IgnoreNotFound(a.host.Delete(ctx, w))
 	}
-	for name := range a.wrappers { // also an orphan's: a MemberCluster lists the names of only some orphans
+	for name := range a.wrappers { // not only the wrappers on the host: a wrapper that is deleted there may have left a Delivery
 		for _, c := range a.members {
 			_ = client.IgnoreNotFound(c.Delete(ctx, a.deliveryOf(name)))
 		}
@@ -104,7 +107,8 @@ func (a *author) deliveryOf(wrapper string) *v1alpha1.Delivery {
 	}}
 }
 
-// write writes the desired state to the host.
+// write creates or updates the wrapper on the host. A nil state deletes the wrapper web, and a state with approved set
+// only approves a wave.
 func (a *author) write(w *desiredState) {
 	a.t.Helper()
 	a.last = w
@@ -113,9 +117,19 @@ func (a *author) write(w *desiredState) {
 		a.delete()
 		return
 	}
+	if w.approved {
+		a.approveWave()
+		return
+	}
 	a.wrappers[w.of()], a.claims = true, a.claims || len(w.claims) > 0
 	wanted := build.Federated(w.of()).In(a.shop).With(w.manifests()...).To(w.members...).OnConflict(w.onConflict).OnDelete(w.onDelete).Obj()
 	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromInt32(1000)) // these tests remove more often within an hour than users do
+	if w.waves {
+		wanted.Spec.Rollout.Waves = w.rolloutWaves()
+	}
+	if w.rollsBack {
+		wanted.Spec.Rollout.OnFailure = v1alpha1.FailureRollback
+	}
 	if a.report {
 		wanted.Spec.Drift = v1alpha1.DriftReport
 	}
@@ -135,7 +149,6 @@ func (a *author) write(w *desiredState) {
 	}
 }
 
-// manifests are the objects of a desired state.
 func (w *desiredState) manifests() []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
@@ -155,7 +168,7 @@ func (w *desiredState) manifests() []*unstructured.Unstructured {
 	return objects
 }
 
-// takeOver replaces our object by one of another owner.
+// takeOver deletes the wrapper's object on the member, and creates an object of another owner with the same name.
 func (a *author) takeOver(member, name string) {
 	ctx, c := context.Background(), a.members[member]
 	theirs := build.ConfigMap(name, "content", foreignContent)
@@ -168,7 +181,7 @@ func (a *author) takeOver(member, name string) {
 		err = c.Create(ctx, theirs)
 	}
 	if err != nil {
-		a.t.Errorf("taking the place of ConfigMap %s on %s: %v", name, member, err)
+		a.t.Errorf("replacing ConfigMap %s on %s by another owner's: %v", name, member, err)
 		return
 	}
 	a.mu.Lock()
@@ -177,7 +190,8 @@ func (a *author) takeOver(member, name string) {
 	a.uids[member+"/"+name] = theirs.GetUID()
 }
 
-// changeByHand changes an object of ours on east by hand, or deletes it if content is empty.
+// changeByHand changes an object of the wrapper on east, as a user of that member does. If content is empty, it deletes
+// the object.
 func (a *author) changeByHand(name, content string) {
 	a.t.Helper()
 	ctx, c := a.t.Context(), a.members["east"]
@@ -197,7 +211,8 @@ func (a *author) changeByHand(name, content string) {
 	}
 }
 
-// history returns what users have done so far.
+// history returns the given desired states, together with the objects of other owners and the kept objects. The model
+// takes this as its input.
 func (a *author) history(states ...[]*desiredState) history {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -208,17 +223,17 @@ func (a *author) history(states ...[]*desiredState) history {
 	return h
 }
 
-// rest waits until the members hold the objects that the model computes for these desired states, and the wrapper's status
-// agrees.
+// rest waits until the members have the objects that the model computes for these desired states, and the wrapper's
+// status shows them.
 func (a *author) rest(states ...[]*desiredState) {
 	a.t.Helper()
 	a.restOr(nil, states...)
 }
 
-// restOr is rest that another condition can end early.
+// restOr does the same as rest, but returns early once the channel cut is closed.
 func (a *author) restOr(cut <-chan struct{}, states ...[]*desiredState) {
 	a.t.Helper()
-	a.eventually(a.t, "what the model says", func(ctx context.Context) string {
+	a.eventually(a.t, "the members have the state that the model computes", func(ctx context.Context) string {
 		select {
 		case <-cut:
 			return ""
@@ -229,8 +244,11 @@ func (a *author) restOr(cut <-chan struct{}, states ...[]*desiredState) {
 		}
 		h := a.history(states...)
 		last := h.states[len(h.states)-1]
-		if last != nil && slices.Contains(slices.Collect(maps.Values(last.objects)), refused) {
+		if last != nil && last.rests == "" && slices.Contains(slices.Collect(maps.Values(last.objects)), refused) {
 			return a.stalled(ctx, last)
+		}
+		if err := a.checkOrder(ctx, last); err != nil {
+			return err.Error()
 		}
 		is, err := a.look(ctx)
 		if err != nil {

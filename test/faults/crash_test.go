@@ -15,9 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// all is true if every point is run, as in `make crash`. Otherwise only some points are run.
+// all makes the tests run every point, as `make crash` does. Without it the tests run about one point in thirteen.
 var all = os.Getenv("CRASH") == "all"
 
 func TestTheManagerMayDieAtAnyCall(t *testing.T) {
@@ -26,7 +27,8 @@ func TestTheManagerMayDieAtAnyCall(t *testing.T) {
 	f.tryAll(t, maps.Clone(scenarios))
 }
 
-// Only the collector of east dies. The manager and the other collector keep running.
+// This test kills only the collector of east. The manager and the collector of west keep running. It leaves out the
+// scenarios with objects of another owner.
 func TestTheCollectorMayDieAtAnyCall(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorExternal)
 	f.mortal = func(t *testing.T, e end) *life { return born(t, collector, f.collectors["east"], e) }
@@ -37,7 +39,8 @@ func TestTheCollectorMayDieAtAnyCall(t *testing.T) {
 	f.tryAll(t, ofCollectors)
 }
 
-// tryAll runs all points of the scenarios, or some of them.
+// tryAll plays each scenario once without a kill, which gives the list of the program's calls. Then it plays the scenario
+// again for the points in this list: for all of them if all is set, and otherwise for every 13th.
 func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 	t.Helper()
 	step := 13
@@ -51,7 +54,7 @@ func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 		t.Run(name, func(t *testing.T) {
 			whole := f.play(t, s)
 			if s.omits && !isWithoutIntent(whole) {
-				t.Errorf("the manager writes an intent: %q", whole)
+				t.Errorf("this update must need no intent, but the manager writes one first: %q", whole)
 			}
 			for at := 1 + sum.points%max(1, min(step, len(whole))); at <= len(whole); at += step {
 				for _, how := range s.ends() {
@@ -66,10 +69,9 @@ func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 	sum.tellAll(t.Name())
 }
 
-// pointCounter counts the points that were run and reports the progress.
 type pointCounter struct {
 	points, violations int
-	// began is the start of the present part, and the number of points at that time.
+	// began is when the present scenario began. pointed is the value of points at that time.
 	began   time.Time
 	pointed int
 	first   time.Time
@@ -88,10 +90,9 @@ func (s *pointCounter) add(ok bool) {
 	}
 }
 
-// tell prints the progress for people. The test does not depend on it.
 func (s *pointCounter) tell(part string) {
 	if all {
-		_, _ = fmt.Fprintf(os.Stderr, "• %s: %d points (%.0f s), %d violations by now\n",
+		_, _ = fmt.Fprintf(os.Stderr, "• %s: %d points (%.0f s), %d violations until now\n",
 			part, s.points-s.pointed, time.Since(s.began).Seconds(), s.violations)
 	}
 }
@@ -113,12 +114,19 @@ func (s *scenario) ends() []proxyVerdict {
 }
 
 func (is proxyVerdict) String() string {
-	return map[proxyVerdict]string{through: "overtaken at", lost: "killed before", unanswered: "killed after", late: "killed and late at"}[is]
+	return map[proxyVerdict]string{through: "object replaced before", lost: "killed before", unanswered: "killed after", late: "killed before the late"}[is]
 }
 
-// play runs a scenario with a wrapper of its own. The first life that is killed begins when all is settled. The next
-// lives continue its work, and are killed too. The last life is not killed. play compares the state of the members with
-// the model. It returns the calls that led to the desired state.
+// play runs one scenario, in this order:
+//
+//  1. A first life brings the members to the states of s.before.
+//  2. The author writes the states of s.during. The first life dies as ends[0] tells.
+//  3. The author writes the states of s.dead.
+//  4. One life for each further end starts, works, and dies as its end tells.
+//  5. The last life finishes the work, and play compares the members with the model.
+//
+// Without ends, the first life dies when it has finished step 2. With s.takeOver, play ends after step 2, and no life dies at
+// a call. play returns the calls of the first life in step 2.
 func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	t.Helper()
 	a := f.newAuthor(t)
@@ -126,6 +134,11 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	a.approves = s.unmadeBefore || s.unmadeDead || s.restored
 	if s.inTheWay != "" {
 		a.takeOver("east", s.inTheWay)
+	}
+	if began := time.Now(); s.omits && began.Sub(f.heartbeats) > member.HeartbeatTimeout/2 {
+		earlier := f.mortal(t, end{})
+		f.awaitHeartbeats(t, began)
+		earlier.kill()
 	}
 	l := f.mortal(t, end{})
 	defer func() { l.kill() }()
@@ -166,7 +179,7 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		return l.calls()
 	}
 	if s.refuses != 0 {
-		a.eventually(t, "the status tells of the refusal", func(ctx context.Context) string {
+		a.eventually(t, "the wrapper's status reports the refusal", func(ctx context.Context) string {
 			if is := a.statusLines(ctx); !strings.Contains(is, refusalMessage) && !l.isDead() {
 				return is
 			}
@@ -184,7 +197,7 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.unmake()
 	}
 	dead := s.dead
-	if s.restored { // the host has the states of before again
+	if s.restored { // the history begins again: the restore took back the states of during
 		dead = slices.Concat([]*desiredState{nil}, s.before, s.dead)
 	}
 	for _, w := range s.dead {
@@ -205,21 +218,23 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.rest(s.before, s.during, dead)
 	}
 	if s.later != nil {
-		a.kept = s.staysLater(a.atDeath)
+		if s.staysLater != nil {
+			a.kept = s.staysLater(a.atDeath)
+		}
 		for _, w := range s.later {
 			a.write(w)
 		}
 		a.rest(s.before, s.during, dead, s.later)
 	}
 	select {
-	case <-heldBack: // the last life wrote nothing there
+	case <-heldBack: // remove the late request from the channel: the last life did not have to write to its API server
 	default:
 	}
 	return calls
 }
 
-// lastLife starts the life that finishes the work. overtaken is the API server to which a request of the dead life is
-// still on its way.
+// lastLife starts the life that finishes the work. If a request of the dead life is still on its way, overtaken is the
+// host of the API server to which it goes; otherwise overtaken is "".
 func (f *proxiedFleet) lastLife(t *testing.T, s *scenario, a *author, overtaken string) *life {
 	t.Helper()
 	switch {
@@ -232,7 +247,7 @@ func (f *proxiedFleet) lastLife(t *testing.T, s *scenario, a *author, overtaken 
 		east.cutOff()
 		defer east.misbehavior.Store(nil)
 		l := f.mortal(t, end{})
-		a.eventually(t, "the other is served", func(ctx context.Context) string { // the status waits for a member that is away
+		a.eventually(t, "member west is served", func(ctx context.Context) string { // the wrapper's status would not do: it also waits for east, which is unreachable
 			is, err := a.look(ctx)
 			if err != nil {
 				return err.Error()

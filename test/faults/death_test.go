@@ -19,12 +19,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// died notes the state of the members at the death of the manager. If steady, each object there has to keep its uid while it is there.
+// died records the state of the members when the program died. If s.steady is set, the test fails later when an object
+// that existed at the death has another uid, which means that the manager deleted and created the object.
 func (a *author) died(s *scenario) {
 	a.t.Helper()
 	ctx := a.t.Context()
 	var err error
 	if a.atDeath, err = a.look(ctx); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := a.checkOrder(ctx, a.last); err != nil {
 		a.t.Fatal(err)
 	}
 	a.kept, a.recordedAtDeath = nil, a.recorded()
@@ -47,7 +51,8 @@ func (a *author) died(s *scenario) {
 	}
 }
 
-// approve writes an Approval for each Delivery that the manager asks about. Until then the member must be as it was at the death.
+// approve writes an Approval for each pair that the manager holds. It fails the test if the manager has changed objects of
+// the member since the death: the manager must not change a member while it holds the pair.
 func (a *author) approve(ctx context.Context, is fleetState) error {
 	w := a.wrapper()
 	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
@@ -58,12 +63,12 @@ func (a *author) approve(ctx context.Context, is fleetState) error {
 			continue
 		}
 		if diff := cmp.Diff(plain(a.atDeath[line.Name].Objects), plain(is[line.Name].Objects)); diff != "" {
-			a.t.Errorf("%s changed although it is held (-at the death +now):\n%s", line.Name, diff)
+			a.t.Errorf("the manager changed member %s although it holds the pair (-at the death +now):\n%s", line.Name, diff)
 		}
 		err := a.host.Create(ctx, &v1alpha1.Approval{
 			ObjectMeta: metav1.ObjectMeta{Namespace: a.shop, GenerateName: "overwrite-"},
 			Spec: v1alpha1.ApprovalSpec{
-				Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: w.Name, UID: w.UID},
+				Wrapper: v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: w.Name, UID: w.UID},
 				Allow:   v1alpha1.AllowOverwrite, Clusters: []string{line.Name},
 				Overwrites: []v1alpha1.OverwrittenDelivery{{Cluster: line.Name, UID: line.Delivery.UID, Generation: line.Delivery.Generation}},
 			},
@@ -76,8 +81,9 @@ func (a *author) approve(ctx context.Context, is fleetState) error {
 	return nil
 }
 
-// checkAsked compares the questions of the manager with those that it must ask. It must ask before it writes over a Delivery of a restored
-// host or of an earlier wrapper, if the Delivery lists other objects than the wrapper wants now.
+// checkAsked checks that the manager held a pair if, and only if, it had to. It has to hold the pair if both of these are
+// true: the Delivery was written before a restore of the host or for an earlier wrapper, and the Delivery lists other
+// objects than the wrapper has. In a scenario with omits, other contents of the same objects count as well.
 func (a *author) checkAsked(s *scenario, last *desiredState) {
 	a.t.Helper()
 	must := s.omits && (a.recordedAtDeath == a.settled) == (last == s.during[0])
@@ -98,11 +104,11 @@ func (a *author) checkAsked(s *scenario, last *desiredState) {
 		must = must || len(listed) > 0
 	}
 	if asked := len(a.approved) > 0; asked != must {
-		a.t.Errorf("the manager asked whether it may write over the Delivery: %t, and it must: %t; it was %s", asked, must, a.atDeath)
+		a.t.Errorf("the manager held a pair until the author approved: %t, want %t; at the death the members had %s", asked, must, a.atDeath)
 	}
 }
 
-// recorded is the rendering that the Delivery on east records, "" when there is none.
+// recorded returns the rendering that the Delivery on east records, or "" if there is no Delivery or it has no target.
 func (a *author) recorded() string {
 	a.t.Helper()
 	d := a.deliveryOf(web)
@@ -115,7 +121,7 @@ func (a *author) recorded() string {
 	return d.Spec.Target.Rendering
 }
 
-// plain are objects without their owners.
+// plain removes the name of the wrapper from each object of a fleetState.
 func plain(objects []string) []string {
 	names := make([]string, 0, len(objects))
 	for _, o := range objects {
@@ -125,7 +131,8 @@ func plain(objects []string) []string {
 	return names
 }
 
-// delete deletes the wrapper web. In the foreground, it waits until the garbage collector has deleted the revisions.
+// delete deletes the wrapper web. With propagation policy Foreground, it waits until the garbage collector has deleted
+// the revisions.
 func (a *author) delete() {
 	a.t.Helper()
 	if !a.foreground {
@@ -140,7 +147,7 @@ func (a *author) delete() {
 	a.revisionsGo()
 }
 
-// revisionsGo waits until the garbage collector of the host has deleted the revisions of a wrapper that is gone, or goes.
+// revisionsGo waits until the host's garbage collector has deleted the revisions of a deleted wrapper.
 func (a *author) revisionsGo() {
 	a.t.Helper()
 	a.eventually(a.t, "the revisions are gone", func(ctx context.Context) string {
@@ -149,13 +156,14 @@ func (a *author) revisionsGo() {
 			return err.Error()
 		}
 		if len(list.Items) > 0 {
-			return fmt.Sprintf("%d are there", len(list.Items))
+			return fmt.Sprintf("%d revisions still exist", len(list.Items))
 		}
 		return ""
 	})
 }
 
-// unmake deletes the wrapper web at once, without the manager: the next desired state makes one with another uid.
+// unmake removes the finalizers of the wrapper web and deletes it, so the manager cannot clean up. When the author writes
+// the wrapper again, it has another uid.
 func (a *author) unmake() {
 	a.t.Helper()
 	ctx := a.t.Context()
@@ -172,7 +180,9 @@ func (a *author) unmake() {
 // refusalMessage is the message of a member that refuses to write a Delivery.
 const refusalMessage = "this Delivery stays as it is"
 
-// refuse makes the members refuse writes of the author's Delivery, until accept is called.
+// refuse makes the members answer the program's writes of Deliveries with 403 until the test calls accept. With
+// refusesRecords, the members refuse only the writes that come after the first write of a ConfigMap. Writes of a
+// Delivery's status always pass.
 func (a *author) refuse(what refusal) (accept func()) {
 	written := &atomic.Bool{}
 	var refuse misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -12,20 +12,21 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// The writes of one wrapper multiply by the number of wrappers, so they are counted exactly. There is no webhook here, so the first call
-// adds the finalizer.
+// A fleet has thousands of wrappers, so each write to the host for one wrapper counts. No webhook runs in this test, so the
+// manager itself adds the finalizer, which is the first of the calls.
 func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	l := born(t, managerBy(clk), f.manager, end{})
 	defer l.kill()
 	a := f.newAuthor(t)
 	ready := &desiredState{objects: map[string]string{"a": "0"}, members: both}
-	a.write(ready) // the manager runs now and has discovered the kind on the members
+	a.write(ready) // this wrapper makes the manager start its work and discover the kind on the members
 	a.rest([]*desiredState{ready})
 	a.write(nil)
 	a.rest([]*desiredState{ready, nil})
 
-	// The manager writes a status of unfinished work after a second. The clock stands still, so that a busy machine causes no such write.
+	// The manager writes an intermediate status when work has been unfinished for a second. The clock stands still here, so
+	// it never does, however slow the machine is.
 	clk.freeze(true)
 	defer clk.freeze(false)
 	var (
@@ -50,16 +51,17 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 		a.rest(history)
 		got := onHost(l.calls())
 		if step.desiredState == nil {
-			// A cache that is behind may show the wrapper once more. The manager then reads objects that are gone, and writes nothing.
+			// The manager's cache may still have the deleted wrapper. Then the manager reconciles the wrapper once more. That
+			// reconcile only repeats a read.
 			got = slices.Compact(got)
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {
-			t.Errorf("when a wrapper %s (-want +got):\n%s", step.what, diff)
+			t.Errorf("calls to the host when a wrapper %s (-want +got):\n%s", step.what, diff)
 		}
 	}
 }
 
-// onHost returns the calls to the host, in order, without the object's namespace and name.
+// onHost returns the calls to the host as "VERB RESOURCE…" in their order, and cuts out namespace and name of the object.
 func onHost(calls []string) []string {
 	var found []string
 	for _, call := range calls {

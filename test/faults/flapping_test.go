@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A member that disconnects in the middle of every push costs the others no call. The test decides when it disconnects, because with a
-// clock the moment would depend on the load of the machine.
+// A member that disconnects in the middle of every push must not cost the other member a single call. The test disconnects
+// the member at a fixed call. If it did so after a fixed time, the load of the machine would decide how far the push gets.
 func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	l := born(t, manager, f.manager, end{})
@@ -23,15 +23,16 @@ func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 	states := []*desiredState{first}
 	a.write(first)
 	a.rest(states)
-	// change pushes a change of a to west, and returns the number of calls about objects. It does not count calls about the Delivery:
-	// host and collector both write it, and the second of them has to read and write again.
+	// change changes object a of the wrapper, waits until west has the change, and returns the number of calls to west. Calls
+	// about the Delivery do not count: the manager and the collector both write it, and after a conflict one of them
+	// reads and writes it again.
 	change := func() int {
 		t.Helper()
 		w := &desiredState{objects: map[string]string{"a": fmt.Sprint(len(states) + 1), "b": "1", "c": "1"}, members: both}
 		states = append(states, w)
 		west.count()
 		a.write(w)
-		a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+		a.eventually(t, "member west is served", func(ctx context.Context) string { return a.served(ctx, "west") })
 		return len(slices.DeleteFunc(west.counted(), func(call string) bool { return strings.Contains(call, "/deliveries/") }))
 	}
 	needed := 0
@@ -49,7 +50,7 @@ func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 		east.misbehavior.Store(misbehavior)
 		east.server.CloseClientConnections()
 		if got := change(); got != needed {
-			t.Errorf("round %d, it is %s: %d calls, and %d when all are well: %v", round, is, got, needed, west.counted())
+			t.Errorf("round %d, east is %s: %d calls to west, want %d as with both members connected: %v", round, is, got, needed, west.counted())
 		}
 	}
 	east.misbehavior.Store(nil)

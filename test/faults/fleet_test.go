@@ -42,9 +42,10 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// proxiedFleet is a host and its members. The manager reaches them through proxies, and the test directly.
+// proxiedFleet is a host and its members. The manager and the collectors reach them through proxies; the test's own
+// clients bypass the proxies.
 type proxiedFleet struct {
-	// past is a client of the host that does not use the proxy.
+	// past is a client configuration for the host that bypasses the host's proxy.
 	past    *rest.Config
 	host    client.Client
 	members map[string]client.Client
@@ -53,20 +54,23 @@ type proxiedFleet struct {
 	collectors map[string]*rest.Config
 	// proxies are the proxies of the members.
 	proxies map[string]*proxy
-	// mortal starts the program that the test kills.
+	// heartbeats is the time with which awaitHeartbeats was last called: each collector has written a heartbeat since then.
+	heartbeats time.Time
+	// mortal starts the program under test: the manager or a collector, which dies at the end e.
 	mortal func(t *testing.T, e end) *life
 }
 
-// built is the fleet; the first test builds it.
+// built is the fleet that all tests of this package share. The first test builds it.
 var built *proxiedFleet
 
-// newFleet joins the members, with the collectors that mode says. Each test begins without wrappers and without running programs.
+// newFleet joins the members of the shared fleet with this collector mode. When it returns, no wrapper exists, and no program
+// of Fairlead runs.
 func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *proxiedFleet {
 	t.Helper()
 	if built == nil {
 		built = raise(t)
 	}
-	f := built
+	f, began := built, time.Now()
 	defer born(t, manager, f.manager, end{}).kill()
 	for _, name := range members {
 		if mode == v1alpha1.CollectorExternal {
@@ -80,24 +84,31 @@ func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *proxiedFleet {
 			t.Fatal(err)
 		}
 	}
-	// A push needs its intent until the manager has read a heartbeat. A collector writes the first one seconds after its start, and
-	// most lives of the manager in these tests are shorter.
-	f.eventually(t, "the collectors' first heartbeats", func(ctx context.Context) string {
+	f.awaitHeartbeats(t, began)
+	return f
+}
+
+// awaitHeartbeats waits until the collector of each member has written a heartbeat after the time since. The manager leaves
+// out an intent only after it has read a recent heartbeat, so without this wait every push would begin with an intent. A
+// collector writes its first heartbeat seconds after its start, and most lives in these tests are shorter than that.
+func (f *proxiedFleet) awaitHeartbeats(t *testing.T, since time.Time) {
+	t.Helper()
+	f.eventually(t, "new heartbeats of the collectors", func(ctx context.Context) string {
 		for _, name := range members {
 			ship := &v1alpha1.Membership{}
 			if err := f.members[name].Get(ctx, client.ObjectKey{Name: v1alpha1.MembershipName}, ship); err != nil {
 				return err.Error()
 			}
-			if ship.Status.RenewTime.IsZero() {
+			if !ship.Status.RenewTime.After(since) {
 				return name + " has none"
 			}
 		}
 		return ""
 	})
-	return f
+	f.heartbeats = since
 }
 
-// raise starts a proxy for each cluster, and installs Fairlead on the host.
+// raise starts a proxy in front of each cluster of the sandbox, and installs Fairlead on the host.
 func raise(t *testing.T) *proxiedFleet {
 	t.Helper()
 	box := shared.Sandbox(t)
@@ -128,7 +139,8 @@ func raise(t *testing.T) *proxiedFleet {
 	return f
 }
 
-// install installs Fairlead on a cluster, which makes it a host.
+// install makes the cluster a host: it creates the CRDs and the namespace fairlead-system, and waits until the API server
+// serves the kinds.
 func (f *proxiedFleet) install(t *testing.T) {
 	t.Helper()
 	objects, err := config.Objects(config.CRD)
@@ -163,7 +175,8 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// adminToken returns a token of a cluster administrator. The test needs a token because a client certificate does not pass a proxy.
+// adminToken returns a token of a cluster administrator. A client certificate would not do: the proxy terminates TLS, so the
+// API server never sees the certificate.
 func adminToken(t *testing.T, c client.Client) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "faults-admin"}}
@@ -184,22 +197,22 @@ func adminToken(t *testing.T, c client.Client) string {
 	return request.Status.Token
 }
 
-// settleWithin is the time limit for a fleet to settle, with the backoffs after a death.
+// settleWithin bounds the time until a fleet reaches the expected state, with the backoffs after a death.
 const settleWithin = time.Minute
 
-// eventually waits until ok returns "". Otherwise it fails with the last text that ok returned.
+// eventually calls ok every 20 ms until it returns "". After settleWithin it fails the test with ok's last text.
 func (f *proxiedFleet) eventually(t *testing.T, what string, ok func(context.Context) string) {
 	t.Helper()
 	last, mu := "nothing", sync.Mutex{}
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, settleWithin, true, func(ctx context.Context) (bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if is := ok(ctx); ctx.Err() == nil { // a call that the deadline cut off proves nothing
+		if is := ok(ctx); ctx.Err() == nil { // an answer that the deadline cut off would hide the last real one
 			last = is
 		}
 		return last == "", nil
 	})
 	if err != nil {
-		t.Fatalf("%s: not within %s: %s", what, settleWithin, last)
+		t.Fatalf("waited for: %s; not so within %s: %s", what, settleWithin, last)
 	}
 }

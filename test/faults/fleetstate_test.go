@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// look returns the state of the members.
+// look reads the state of the members.
 func (a *author) look(ctx context.Context) (fleetState, error) {
 	wrappers := &v1alpha1.FederatedList{}
 	if err := a.host.List(ctx, wrappers, client.InNamespace(a.shop)); err != nil {
@@ -44,7 +45,7 @@ func (a *author) look(ctx context.Context) (fleetState, error) {
 			case client.IgnoreNotFound(err) != nil:
 				return nil, err
 			case err == nil && len(d.Spec.Inventory) == 0:
-				is.Entries = append(is.Entries, prefix+"a Delivery without any")
+				is.Entries = append(is.Entries, prefix+"a Delivery without entries")
 			}
 			for i := range d.Spec.Inventory {
 				entry := prefix + d.Spec.Inventory[i].Name + " " + string(d.Spec.Inventory[i].State)
@@ -61,7 +62,7 @@ func (a *author) look(ctx context.Context) (fleetState, error) {
 	return state, nil
 }
 
-// objectsOn are the ConfigMaps and claims on a member, "name=content" and "claim name".
+// objectsOn returns the ConfigMaps and claims on a member. The keys are "name=content" and "claim name".
 func (a *author) objectsOn(ctx context.Context, member string) (map[string]client.Object, error) {
 	found := make(map[string]client.Object)
 	list, claims := &corev1.ConfigMapList{}, &corev1.PersistentVolumeClaimList{}
@@ -84,13 +85,14 @@ func (a *author) objectsOn(ctx context.Context, member string) (map[string]clien
 	return found, nil
 }
 
-// gone stands for the name of a deleted wrapper. ofGone marks what belongs to such a wrapper.
+// gone stands in a fleetState for the name of a wrapper that was deleted. ofGone is the suffix of this wrapper's objects
+// and entries.
 const (
-	gone   = "a wrapper that is gone"
+	gone   = "a deleted wrapper"
 	ofGone = " of " + gone
 )
 
-// whose returns the name of the wrapper with a uid.
+// whose returns the name of the wrapper that has this uid, or the constant gone if no wrapper has it.
 func whose(uid string, wrappers []v1alpha1.Federated) string {
 	for i := range wrappers {
 		if string(wrappers[i].UID) == uid {
@@ -100,7 +102,8 @@ func whose(uid string, wrappers []v1alpha1.Federated) string {
 	return gone
 }
 
-// ownership returns the owner of an object by its marks, and whether the object was there before.
+// ownership returns what look appends to the name of an object: " of " and the wrapper that the object's marks name, then
+// ", being deleted", then a note if the object was created again with another uid.
 func (a *author) ownership(member string, o client.Object, wrappers []v1alpha1.Federated) string {
 	text := ""
 	if uid := o.GetLabels()[v1alpha1.LabelUID]; uid != "" {
@@ -117,10 +120,10 @@ func (a *author) ownership(member string, o client.Object, wrappers []v1alpha1.F
 	return text
 }
 
-// statusLines are the lines of the wrappers' status that report trouble, for messages.
+// statusLines returns each wrapper's line for each member. Messages of failed tests show it.
 func (a *author) statusLines(ctx context.Context) string {
 	wrappers, text := &v1alpha1.FederatedList{}, ""
-	_ = a.host.List(ctx, wrappers, client.InNamespace(a.shop)) // an error does not matter: this only helps to find the fault
+	_ = a.host.List(ctx, wrappers, client.InNamespace(a.shop)) // after an error the text is just shorter
 	for _, w := range wrappers.Items {
 		for _, line := range w.Status.Clusters {
 			text += fmt.Sprintf("\n%s on %s: %s %s %s", w.Name, line.Name, line.State, line.Reason, line.Message)
@@ -129,7 +132,7 @@ func (a *author) statusLines(ctx context.Context) string {
 	return text
 }
 
-// checkStatus compares the status of the wrappers with the state of the members.
+// checkStatus compares the status of the wrappers with their desired states. It returns "" or the difference.
 func (a *author) checkStatus(ctx context.Context, h history) string {
 	for name, last := range h.last() {
 		w := build.Federated(name).In(a.shop).Obj()
@@ -145,20 +148,24 @@ func (a *author) checkStatus(ctx context.Context, h history) string {
 		}
 		ready := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
 		want := metav1.ConditionTrue
-		if h.inTheWay(last) {
+		if is := &w.Status.Rollout; last.rests != "" && last.rests != strings.TrimSpace(string(is.State)+" "+is.WaitingFor) {
+			return fmt.Sprintf("the rollout is %+v", *is)
+		}
+		if h.inTheWay(last) || last.rests != "" {
 			want = metav1.ConditionFalse
 		}
 		if len(last.claims) == 0 && (ready == nil || ready.Status != want || ready.ObservedGeneration != w.Generation) {
-			return fmt.Sprintf("the wrapper has %+v", ready)
+			return fmt.Sprintf("the wrapper's condition Ready is %+v", ready)
 		}
 		if diff := cmp.Diff(last.members, w.Status.Placement.Clusters); diff != "" {
-			return "the decision (-desired +is)\n" + diff
+			return "the members in status.placement (-desired +is)\n" + diff
 		}
 	}
 	return ""
 }
 
-// stalled waits until the status reports each member's refusal.
+// stalled returns "" once the wrapper's status reports each of its members as Stalled. Members do that here because their API
+// servers refuse an object of the wrapper.
 func (a *author) stalled(ctx context.Context, last *desiredState) string {
 	w := a.wrapper()
 	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
@@ -166,11 +173,11 @@ func (a *author) stalled(ctx context.Context, last *desiredState) string {
 	}
 	for _, line := range w.Status.Clusters {
 		if slices.Contains(last.members, line.Name) && line.State != v1alpha1.StateStalled {
-			return fmt.Sprintf("%s has %s %s %s", line.Name, line.State, line.Reason, line.Message)
+			return fmt.Sprintf("the line of member %s has %s %s %s", line.Name, line.State, line.Reason, line.Message)
 		}
 	}
 	if w.Status.ObservedGeneration != w.Generation {
-		return "a status of an earlier generation"
+		return "the status is of an earlier generation"
 	}
 	return ""
 }

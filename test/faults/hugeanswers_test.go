@@ -20,14 +20,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// oneMember is the memory that one member may take in the manager, whatever it answers; see docs/design.md, section 4.
+// oneMember is how much memory, in bytes, one member may make the manager use at most, whatever the member sends; see
+// docs/design.md, section 4.
 const oneMember = 512 << 20
 
-// hugeAnswer is an answer of a member that is larger than the memory of the host.
+// hugeAnswer is a response of a member that would need more memory than the host has.
 type hugeAnswer struct {
-	// answers reports whether a request gets this answer. All other requests reach the member.
+	// answers selects the requests that get this response. All other requests reach the member.
 	answers func(r *http.Request) bool
-	// piece returns the n-th piece of an answer, or "" at its end. Most answers have no end.
+	// piece returns the n-th piece of the response, or "" at its end. Most of these responses have no end.
 	piece func(n int) string
 }
 
@@ -68,7 +69,7 @@ var hugeAnswers = map[string]hugeAnswer{
 
 const listOfDeliveries = `{"kind":"DeliveryList","apiVersion":"` + v1alpha1.Group + `/v1alpha1","metadata":{"resourceVersion":"1","continue":"more"},"items":[`
 
-// dailyHugeAnswers are the answers that a short run tries. CRASH=all tries all.
+// dailyHugeAnswers are the responses that a run without CRASH=all tries.
 var dailyHugeAnswers = []string{"a list of empty things", "events without an end"}
 
 func aWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
@@ -90,12 +91,13 @@ func opening(first, then string) func(int) string {
 
 var named atomic.Int64
 
-// delivery returns a made-up Delivery of many objects with long texts.
+// delivery returns a Delivery as JSON, with the given number of objects in its status. Each object has a message of 1 KiB.
+// If n is 0, the name of the Delivery is always the same; otherwise each Delivery gets a new name.
 func delivery(n, objects int) string {
 	var b strings.Builder
 	name := fmt.Sprint("x", n)
 	if n > 0 {
-		name = fmt.Sprint("x", named.Add(1)) // a new name each time
+		name = fmt.Sprint("x", named.Add(1))
 	}
 	fmt.Fprintf(&b, `{"kind":"Delivery","apiVersion":"%s","metadata":{"name":"fed.none.%[2]s","namespace":"%[3]s","uid":"%[2]s","resourceVersion":"%[4]d"},`+
 		`"spec":{"wrapper":{"kind":"Federated","namespace":"none","name":"%[2]s","uid":"%[2]s"},"target":{"rendering":"x"}},"status":{"version":"x"`,
@@ -113,7 +115,8 @@ func delivery(n, objects int) string {
 
 var words = strings.Repeat("much ado ", 113) // 1 KiB
 
-// Answers larger than the host's memory must harm neither the host nor the other members.
+// Member east sends responses that are larger than the host's memory. They must not use up the manager's memory, and must not
+// delay the pushes to west.
 func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	names := dailyHugeAnswers
@@ -125,7 +128,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	well := f.newAuthor(t)
 	well.write(first)
 	well.rest([]*desiredState{first})
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // so that little garbage counts as memory in use
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // collect garbage early, because the measured heap includes it
 
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +138,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 			var bad misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				switch {
 				case g.answers(r):
-				case aWatch(r): // refuse to resume, so that the client lists again
+				case aWatch(r): // end the watch, so that the client lists again and gets the huge response
 					status(http.StatusGone, "", "")(w, r, next)
 					return
 				default:
@@ -143,7 +146,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 					return
 				}
 				if query := r.URL.Query(); query.Has("limit") && query.Get("continue") == "" {
-					refused.Add(1) // otherwise the answer begins; the limits allow for that
+					refused.Add(1) // a request for the first page after an earlier one: the manager gave up the earlier list
 				}
 				w.Header().Set("Content-Type", "application/json")
 				for n := range 1 << 20 {
@@ -163,19 +166,19 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 			east.server.CloseClientConnections()
 			a := f.newAuthor(t)
 			a.write(first)
-			a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
-			// If the manager does not stop reading, the heap grows beyond the limit.
-			a.eventually(t, "the manager breaks answers off again and again", func(context.Context) string {
+			a.eventually(t, "member west is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+			// A manager without a bound would exceed oneMember here, and the test would fail.
+			a.eventually(t, "the manager ends such responses again and again", func(context.Context) string {
 				if refused.Load() < 5 && heap.most() < oneMember {
-					return fmt.Sprintf("%d MiB were taken, and %d answers broken off", offered.Load()>>20, refused.Load())
+					return fmt.Sprintf("the manager read %d MiB, and ended %d responses", offered.Load()>>20, refused.Load())
 				}
 				return ""
 			})
 			heap.close()
 			most := heap.most()
-			t.Logf("%d MiB more at most; %d MiB were taken, and %d answers broken off", most>>20, offered.Load()>>20, refused.Load())
+			t.Logf("the heap grew by at most %d MiB; the manager read %d MiB, and ended %d responses", most>>20, offered.Load()>>20, refused.Load())
 			if most > oneMember {
-				t.Errorf("the heap has grown by %d MiB", most>>20)
+				t.Errorf("the heap has grown by %d MiB, which is more than one member may take", most>>20)
 			}
 			east.misbehavior.Store(nil)
 			east.server.CloseClientConnections()
@@ -186,7 +189,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	}
 }
 
-// heapWatch measures the heap repeatedly until it is closed.
+// heapWatch measures the size of the heap every 20 ms until it is closed.
 type heapWatch struct {
 	before, peak atomic.Int64
 	done         chan struct{}
@@ -210,7 +213,7 @@ func watchHeap() *heapWatch {
 	return h
 }
 
-// most returns the largest growth of the heap, in bytes.
+// most returns by how many bytes the heap has grown at most.
 func (h *heapWatch) most() int64 { return h.peak.Load() }
 
 func (h *heapWatch) close() {

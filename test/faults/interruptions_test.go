@@ -19,17 +19,17 @@ var (
 	west = []string{"west"}
 	one  = map[string]string{"a": "1"}
 	two  = map[string]string{"a": "1", "b": "1"}
-	// adopted has an object that is the same as the other owner's.
+	// adopted are objects that a wrapper can adopt: b has the content of the other owner's object b.
 	adopted = map[string]string{"a": "1", "b": foreignContent}
-	// update changes a and adds b.
+	// update changes object a of one, and adds b.
 	update = map[string]string{"a": "2", "b": "1"}
-	// updated is the update of the wrapper on east that most of the scenarios cut off.
+	// updated puts update on east. In most of these scenarios the manager dies during this update.
 	updated = []*desiredState{{objects: update, members: east}}
 	settled = []*desiredState{{objects: one, members: east}}
 )
 
-// interruptions interrupt a push and then change the desired state, before the manager is back. If a manager wrote
-// objects without a record of them, the next manager would not find these objects here: the wrapper no longer lists
+// interruptions kill the manager during a push. Before the next manager starts, the author changes the wrapper, so that the
+// wrapper does not list some objects of that push. The next manager can remove these objects only if the Delivery lists
 // them.
 var interruptions = map[string]scenario{
 	"an object is dropped before the first push ended": {
@@ -47,7 +47,7 @@ var interruptions = map[string]scenario{
 		dead:    []*desiredState{{objects: one, members: east}, {wrapper: other, objects: map[string]string{"b": "1"}, members: east}},
 		patient: true,
 	},
-	"the wrapper moves to another member before the update ended": {
+	"the wrapper is moved to another member before the update ended": {
 		before: settled,
 		during: updated,
 		dead:   []*desiredState{{objects: update, members: west}}, steady: true,
@@ -92,25 +92,25 @@ var interruptions = map[string]scenario{
 			return nil
 		},
 	},
-	"an object is adopted, and then the wrapper moves to another member": {
+	"an object is adopted, and then the wrapper is moved to another member": {
 		inTheWay: "b",
 		during:   []*desiredState{{objects: adopted, members: east, onConflict: v1alpha1.ConflictAdoptIfEqual}},
 		dead:     []*desiredState{{objects: adopted, members: west, onConflict: v1alpha1.ConflictAdoptIfEqual}}, steady: true,
 	},
-	"a member is left under KeepAll, and then served at a later revision under DeleteAll": {
+	"the wrapper leaves a member with onDelete KeepAll, and comes back in a later revision with DeleteAll": {
 		before: []*desiredState{{objects: two, members: both, onDelete: v1alpha1.KeepAll}},
 		during: []*desiredState{{objects: two, members: west, onDelete: v1alpha1.KeepAll}},
 		dead:   []*desiredState{{objects: map[string]string{"a": "2"}, members: both, onDelete: v1alpha1.DeleteAll}}, steady: true,
 		leaves: fleetState{"east": {Objects: []string{"a=1 of web", "b=1 of web"}}},
 		stays: func(death fleetState) fleetState {
-			// The member has not left the objects that the Delivery still lists. DeleteAll applies to them.
+			// As long as the Delivery lists object b, the wrapper has not left it for good, and DeleteAll removes it.
 			if slices.ContainsFunc(death["east"].Entries, func(entry string) bool { return strings.HasPrefix(entry, "b ") }) {
 				return nil
 			}
 			return fleetState{"east": {Objects: []string{"b=1 of web"}}}
 		},
 	},
-	"an object that cannot be changed is made again, and then dropped": {
+	"an immutable object is replaced, and then dropped": {
 		before: []*desiredState{{objects: two, members: east, replaced: true}},
 		during: []*desiredState{{objects: map[string]string{"a": "1", "b": "2"}, members: east, replaced: true}},
 		dead:   []*desiredState{{objects: one, members: east, replaced: true}},
@@ -130,39 +130,39 @@ var interruptions = map[string]scenario{
 		during: []*desiredState{{objects: two, members: east}},
 		dead:   []*desiredState{nil}, steady: true, unmadeBefore: true,
 		stays: func(death fleetState) fleetState {
-			// While the Delivery names the earlier wrapper, no object on the member belongs to the wrapper that is
-			// deleted.
+			// The Delivery on east may still name the earlier wrapper, if the manager died before it took the Delivery over.
+			// Then the deletion of the new wrapper removes nothing on east.
 			if slices.Contains(death["east"].Entries, "b Applied"+ofGone) {
 				return fleetState{"east": death["east"]}
 			}
 			return nil
 		},
 	},
-	"the member refuses the record, and then the wrapper drops the object": {
+	"the member refuses the write of the record, and then the wrapper drops the object": {
 		before: settled,
 		during: updated,
 		dead:   settled, steady: true, refuses: refusesRecords,
 	},
-	"the member refuses the intent, and then the wrapper drops an object": {
+	"the member refuses the write of the intent, and then the wrapper drops an object": {
 		during: []*desiredState{{objects: two, members: east}},
 		dead:   settled, steady: true, refuses: refusesAll,
 	},
-	"another manager leads while a request of the first is under way": {
+	"the next manager leads while a request of the dead one is still on its way": {
 		before: settled,
 		during: updated,
 		dead:   []*desiredState{{objects: map[string]string{"a": "3"}, members: east}}, steady: true, late: true,
 	},
-	"a member is away while the update is replaced": {
+	"a member is unreachable while another update replaces the first": {
 		before: []*desiredState{{objects: one, members: both}},
 		during: []*desiredState{{objects: update, members: both}},
 		dead:   []*desiredState{{objects: map[string]string{"a": "3"}, members: both}}, steady: true, away: true,
 	},
-	"the host is restored to its state before the update": {
+	"the host is restored from a backup that is older than the update": {
 		before:   settled,
 		during:   updated,
 		restored: true, steady: true,
 	},
-	"the host is restored to its state before the wrapper": {
+	"the host is restored from a backup that is older than the wrapper": {
 		during:   []*desiredState{{objects: two, members: east}},
 		restored: true, steady: true,
 		dead: []*desiredState{{wrapper: other, objects: map[string]string{"c": "1"}, members: east}},

@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// daily are the misbehaviors that a short run tries. CRASH=all tries all of them.
+// daily are the misbehaviors that a run without CRASH=all tries.
 var daily = []string{"never answers", "breaks off every answer in the middle", "answers 503", "answers another kind", "sends lists without an end",
 	"sends false discovery"}
 
-// A member that misbehaves in any way must not change the calls to the other members. The member itself is served once
-// it behaves again.
+// While one member misbehaves, the manager must send the other member exactly as many calls as usual. Once the first member
+// behaves well, the manager must serve it again.
 func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	names := daily
@@ -32,7 +32,7 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	defer l.kill()
 
 	needed := 0
-	for range 2 { // during the first one the manager still starts
+	for range 2 { // the first round does not count: the manager is still starting
 		well := f.newAuthor(t)
 		f.proxies["west"].count()
 		well.write(first)
@@ -45,21 +45,21 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 			east, bad := f.proxies["east"], misbehaviors[name]
 			east.misbehavior.Store(&bad)
 			defer east.misbehavior.Store(nil)
-			east.server.CloseClientConnections() // otherwise open watches would go on
+			east.server.CloseClientConnections() // a watch that is already open would bypass the misbehavior
 			a := f.newAuthor(t)
 			f.proxies["west"].count()
 			a.write(first)
-			a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+			a.eventually(t, "member west is served", func(ctx context.Context) string { return a.served(ctx, "west") })
 			if got := len(f.proxies["west"].counted()); got != needed {
-				t.Errorf("%d calls, and %d when all are well: %v", got, needed, f.proxies["west"].counted())
+				t.Errorf("%d calls to west, want %d as when both members behave well: %v", got, needed, f.proxies["west"].counted())
 			}
 			changed := &desiredState{objects: map[string]string{"a": "2", "b": "1"}, members: both}
 			a.write(changed)
-			a.eventually(t, "the other is served again", func(ctx context.Context) string { return a.served(ctx, "west") })
+			a.eventually(t, "member west is served again", func(ctx context.Context) string { return a.served(ctx, "west") })
 			var heap runtime.MemStats
 			runtime.ReadMemStats(&heap)
 			if heap.HeapInuse > 512<<20 {
-				t.Errorf("%d MiB of heap are in use", heap.HeapInuse>>20)
+				t.Errorf("%d MiB of heap are in use, want at most 512", heap.HeapInuse>>20)
 			}
 
 			east.misbehavior.Store(nil)
@@ -70,11 +70,11 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// The first member that a manager connects to lies about every kind's resource and scope. The manager must not use that
-// for other members, neither when it pushes nor when it removes.
+// One member returns a false resource and a false scope for every kind, and the manager connects to that member first. The
+// manager must not use these values for other members, neither in a push nor in a removal.
 func TestFalseDiscoveryOfAMemberDoesNotAffectOthers(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
-	for _, liar := range members { // the manager may connect to either one first
+	for _, liar := range members { // the manager connects first to one of the two, and the test does not know to which
 		liar := f.proxies[liar]
 		lies := misbehaviors["sends false discovery"]
 		liar.misbehavior.Store(&lies)
@@ -89,7 +89,8 @@ func TestFalseDiscoveryOfAMemberDoesNotAffectOthers(t *testing.T) {
 	}
 }
 
-// served returns "" if a member's line is Healthy for the present generation.
+// served returns "" if the member has the wrapper's objects, and the wrapper's line for the member is Healthy at the
+// present generation.
 func (a *author) served(ctx context.Context, member string) string {
 	w := a.wrapper()
 	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
@@ -102,7 +103,7 @@ func (a *author) served(ctx context.Context, member string) string {
 	want := make([]string, 0, len(w.Spec.Objects))
 	for _, line := range w.Status.Clusters {
 		if line.Name == member && (line.State != v1alpha1.StateHealthy || w.Status.ObservedGeneration != w.Generation) {
-			return fmt.Sprintf("%s says %s %s %s", member, line.State, line.Reason, line.Message)
+			return fmt.Sprintf("the line of member %s has %s %s %s", member, line.State, line.Reason, line.Message)
 		}
 	}
 	for name := range a.last.objects {

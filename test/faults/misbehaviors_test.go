@@ -27,7 +27,7 @@ var misbehaviors = map[string]misbehavior{
 	"sends only the header of an answer": func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
-		w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's is one
+		w.(http.Flusher).Flush() //nolint:forcetypeassert // the ResponseWriter of net/http is a Flusher
 		<-r.Context().Done()
 	},
 	"executes every request, and never answers": func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -46,7 +46,7 @@ var misbehaviors = map[string]misbehavior{
 		w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2]) // an error does not matter: the connection breaks next
-		w.(http.Flusher).Flush()                                  //nolint:forcetypeassert // the server's is one
+		w.(http.Flusher).Flush()                                  //nolint:forcetypeassert // the ResponseWriter of net/http is a Flusher
 		panic(http.ErrAbortHandler)
 	},
 	"answers 429":          status(http.StatusTooManyRequests, "Retry-After", "1"),
@@ -57,7 +57,7 @@ var misbehaviors = map[string]misbehavior{
 	"answers another kind": text("application/json", `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"}}]}`),
 	"sends empty answers":  text("application/json", ""),
 	"sends invalid JSON":   text("application/json", strings.Repeat(`{"items":[`, 10_000)),
-	"answers each third request": func() misbehavior {
+	"answers every third request": func() misbehavior {
 		var n atomic.Int64
 		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if n.Add(1)%3 != 0 {
@@ -66,7 +66,7 @@ var misbehaviors = map[string]misbehavior{
 			next.ServeHTTP(w, r)
 		}
 	}(),
-	"sends every watch event twice, and then the event before it": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	"sends every watch event twice, and then the previous event": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.URL.Query().Get("watch") == "" {
 			next.ServeHTTP(w, r)
 			return
@@ -126,13 +126,14 @@ func text(kind, body string) misbehavior {
 	}
 }
 
-// stutterer sends each piece of an answer twice, and the previous piece after it. The API server writes one event at a time.
+// stutterer writes each watch event twice, and then the previous event. The API server writes one watch event per call of
+// Write.
 type stutterer struct {
 	http.ResponseWriter
 	last []byte
 }
 
-// Write implements io.Writer.
+// Write writes p twice and then the previous event. It implements io.Writer.
 func (s *stutterer) Write(p []byte) (int, error) {
 	for _, piece := range [][]byte{p, p, s.last} {
 		if _, err := s.ResponseWriter.Write(piece); err != nil {
@@ -146,4 +147,4 @@ func (s *stutterer) Write(p []byte) (int, error) {
 }
 
 // Flush implements http.Flusher.
-func (s *stutterer) Flush() { s.ResponseWriter.(http.Flusher).Flush() } //nolint:forcetypeassert // the server's is one
+func (s *stutterer) Flush() { s.ResponseWriter.(http.Flusher).Flush() } //nolint:forcetypeassert // the ResponseWriter of net/http is a Flusher

@@ -11,26 +11,41 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// desiredState is a desired state of one wrapper: objects by name with their content, on members. A nil state means that the
-// wrapper "web" is deleted.
+// desiredState is what a user wants of one wrapper: objects (name to content) on members. A nil *desiredState means that the
+// user deletes the wrapper web.
 type desiredState struct {
 	objects map[string]string
 	members []string
 	// wrapper is the name of the wrapper; "" means "web".
 	wrapper string
-	// claims are the names of PersistentVolumeClaims in addition to the objects.
+	// claims are the names of the wrapper's PersistentVolumeClaims.
 	claims []string
-	// replaced makes the objects immutable, with the annotation that lets the manager make them again.
+	// replaced makes the objects immutable, with the annotation that lets the manager replace them (delete and create).
 	replaced bool
-	// onConflict and onDelete are the fields of the wrapper.
+	// onConflict and onDelete are the wrapper's fields of these names.
 	onConflict v1alpha1.ConflictPolicy
 	onDelete   v1alpha1.DeletionPolicy
+	// waves makes the rollout change east first, and then west. asks makes the wave of west wait for an Approval. A state
+	// with approved set writes that Approval, and nothing else. rollsBack sets onFailure to Rollback.
+	waves, asks, approved, rollsBack bool
+	// still has, by member, the objects that a member keeps from an earlier state because of the rollout. rests is the
+	// state of that rollout and the reason why it waits, with a space between them; "" if the rollout completes.
+	still map[string]map[string]string
+	rests string
 }
 
 // web is the name of the wrapper in most states.
 const web = "web"
 
-// of is the name of the wrapper.
+// on returns the objects that a member has in the end.
+func (w *desiredState) on(member string) map[string]string {
+	if earlier, keeps := w.still[member]; keeps {
+		return earlier
+	}
+	return w.objects
+}
+
+// of returns the name of the wrapper. A nil state is about the wrapper web.
 func (w *desiredState) of() string {
 	if w == nil || w.wrapper == "" {
 		return web
@@ -38,27 +53,27 @@ func (w *desiredState) of() string {
 	return w.wrapper
 }
 
-// adopts reports whether the wrapper adopts another owner's object of that name.
+// adopts reports whether the wrapper adopts another owner's object of this name.
 func (w *desiredState) adopts(name string) bool {
 	return w.onConflict == v1alpha1.ConflictAdoptIfEqual && w.objects[name] == foreignContent
 }
 
-// refused is a content that every API server refuses.
+// refused stands for a content of a ConfigMap that every API server refuses. Method manifests writes such a ConfigMap.
 const refused = "refused"
 
 // foreignContent is the content of an object of another owner.
-const foreignContent = "somebody's"
+const foreignContent = "another owner's"
 
-// history is what users did, in order.
+// history is what users did, in the order of time. It is the input of the model.
 type history struct {
 	states []*desiredState
-	// foreign are objects of another owner in the place of ours, by member and name.
+	// foreign are, by member, the names of objects of other owners that have the name of an object of the wrapper.
 	foreign map[string][]string
-	// kept are the objects that wrappers have left on members for good, in the form of look.
+	// kept are the objects that wrappers have left on members for good, as look returns them.
 	kept fleetState
 }
 
-// last returns the last desired state of each wrapper, by name; nil for a wrapper that is deleted.
+// last returns the last desired state of each wrapper, by the wrapper's name. The state of a deleted wrapper is nil.
 func (h history) last() map[string]*desiredState {
 	all := make(map[string]*desiredState)
 	for _, w := range h.states {
@@ -67,8 +82,8 @@ func (h history) last() map[string]*desiredState {
 	return all
 }
 
-// fleetState is the state of all members. For each it has the objects, "name=content of wrapper", and the entries of the Deliveries,
-// "name State". An object without marks is of no wrapper.
+// fleetState is the state of all members, by the member's name. An object is "NAME=CONTENT of WRAPPER", or "NAME=CONTENT" if it
+// has no marks. An entry of a Delivery is "NAME STATE".
 type fleetState map[string]holding
 
 type holding struct {
@@ -84,10 +99,14 @@ func (w fleetState) String() string {
 	return b.String()
 }
 
-// model returns the state of the members in the end, whichever program died before. The objects of the last desired
-// state are on their members. No other object of ours is anywhere, except for the kept ones. All objects of other
-// owners are unchanged, also those with the name of one of ours. An object that the API server refuses stays as it was
-// before, so histories end with a desired state without such an object.
+// model returns the state that the members must have in the end, at whichever point a program died:
+//
+//   - The objects of the last desired state are on its members.
+//   - Of Fairlead's other objects, only the kept ones exist.
+//   - An object of another owner is unchanged, unless the wrapper adopts it. If a wrapper has an object of the same name,
+//     the wrapper's entry is Pending.
+//
+// The model does not cover a history whose last state has an object that the API server refuses.
 func model(h history) fleetState {
 	state := make(fleetState)
 	for _, member := range members {
@@ -101,7 +120,7 @@ func model(h history) fleetState {
 			if name != web {
 				prefix = name + "/"
 			}
-			for object, content := range w.objects {
+			for object, content := range w.on(member) {
 				adopted[object] = w.adopts(object)
 				if slices.Contains(h.foreign[member], object) && !adopted[object] {
 					is.Entries = append(is.Entries, prefix+object+" Pending")
@@ -127,7 +146,8 @@ func model(h history) fleetState {
 	return state
 }
 
-// inTheWay reports whether an object of another owner is in the place of an object of a desired state.
+// inTheWay reports whether another owner has an object with the name of one of the wrapper's objects, and the wrapper does
+// not adopt it. Then the wrapper cannot become Ready.
 func (h history) inTheWay(w *desiredState) bool {
 	for member, names := range h.foreign {
 		if slices.Contains(w.members, member) && slices.ContainsFunc(names, func(name string) bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// runningClock is a clock that runs, and that the test can move forward.
+// runningClock follows the real time, unless it is frozen. The test can also move it forward.
 type runningClock struct {
 	*clocktesting.FakeClock
 	mu     sync.Mutex
@@ -62,7 +62,8 @@ func isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/memberships/")
 }
 
-// cutOff makes a member unreachable, and counts the probes to it.
+// cutOff makes the proxy break every connection of Fairlead's programs to this member. The result counts the probes that the
+// manager sends from then on.
 func (p *proxy) cutOff() *atomic.Int64 {
 	tries := &atomic.Int64{}
 	var cut misbehavior = func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
@@ -76,7 +77,8 @@ func (p *proxy) cutOff() *atomic.Int64 {
 	return tries
 }
 
-// Work goes on as soon as the member answers again. No backoff outlives a long partition, and no restart is needed.
+// After an hour without an answer, the manager must serve the member as soon as the next probe succeeds. It must need no
+// restart, and no backoff that grew during the hour may delay it.
 func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	l := born(t, managerBy(clk), f.manager, end{})
@@ -89,7 +91,7 @@ func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
 	for began := clk.Now(); clk.Since(began) < time.Hour; {
 		before := tries.Load()
 		clk.Step(member.RetryInterval)
-		f.eventually(t, "the manager probes the member again", func(context.Context) string {
+		f.eventually(t, "the manager probes the unreachable member again", func(context.Context) string {
 			if tries.Load() == before {
 				return "nobody has"
 			}
@@ -118,7 +120,8 @@ func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
 	p.heals()
 }
 
-// The same with real clocks: those of the network, the kernel and the libraries too.
+// This test makes a partition in real time. So it also meets the timeouts of the network, the kernel and the libraries, which
+// TestAPartitionOfAnHourHealsWithinOneProbe skips with its simulated clock.
 func TestAPartitionOfAMinuteHeals(t *testing.T) {
 	if !all {
 		t.Skip("takes a minute: run with CRASH=all")
@@ -137,7 +140,8 @@ func TestAPartitionOfAMinuteHeals(t *testing.T) {
 	p.heals()
 }
 
-// partition runs the changes of users while a member is unreachable: one wrapper is edited, one created, one deleted, one unchanged.
+// partition has four authors with a wrapper each. While a member is unreachable, one of the wrappers is edited, one created, one
+// deleted, and one stays unchanged.
 type partition struct {
 	*proxiedFleet
 	t                                *testing.T
@@ -161,12 +165,12 @@ func (f *proxiedFleet) newPartition(t *testing.T) *partition {
 func (p *partition) change() {
 	p.t.Helper()
 	p.edited.write(&desiredState{objects: map[string]string{"a": "2", "b": "2"}, members: both})
-	p.edited.eventually(p.t, "the other is served", func(ctx context.Context) string { return p.edited.served(ctx, "west") })
+	p.edited.eventually(p.t, "member west is served", func(ctx context.Context) string { return p.edited.served(ctx, "west") })
 	p.edited.write(p.third)
 	p.made.write(first)
 	p.deleted.write(nil)
 	for _, a := range []*author{p.edited, p.made} {
-		a.eventually(p.t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+		a.eventually(p.t, "member west is served", func(ctx context.Context) string { return a.served(ctx, "west") })
 	}
 }
 
@@ -179,7 +183,7 @@ func (p *partition) heals() {
 	writes := make(map[string]int)
 	for _, call := range p.proxies["east"].counted() {
 		if strings.Contains(call, p.untouched.shop) && !strings.HasPrefix(call, http.MethodGet) {
-			p.t.Errorf("the manager sent %s, and nothing there has changed", call)
+			p.t.Errorf("the manager sent %s, although the wrapper in that namespace has not changed", call)
 		}
 		if strings.Contains(call, "/configmaps/") && !strings.HasPrefix(call, http.MethodGet) {
 			writes[call]++
@@ -192,7 +196,7 @@ func (p *partition) heals() {
 		}
 	}
 	if slices.Sort(twice); len(twice) > 0 || len(writes) == 0 {
-		p.t.Errorf("of %d writes twice: %v", len(writes), twice)
+		p.t.Errorf("of the manager's %d writes, these were sent twice: %v", len(writes), twice)
 	}
 	for _, a := range []*author{p.edited, p.made, p.untouched} {
 		a.write(nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// slowList delays a member's answers to lists of Deliveries until release is called, and counts the lists.
+// slowList makes the member answer lists of Deliveries only after the test calls release. lists counts these requests.
 func (p *proxy) slowList(t *testing.T) (lists *atomic.Int64, release func()) {
 	t.Helper()
 	lists, open := &atomic.Int64{}, make(chan struct{})
@@ -37,7 +37,7 @@ func (p *proxy) slowList(t *testing.T) (lists *atomic.Int64, release func()) {
 	return lists, func() { close(open); p.misbehavior.Store(nil) }
 }
 
-// wake makes the manager reconcile the wrapper without a change of its spec.
+// wake changes an annotation of the wrapper, so that the manager reconciles it with an unchanged spec.
 func (a *author) wake() {
 	a.t.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -53,7 +53,7 @@ func (a *author) wake() {
 	}
 }
 
-// writesAbout returns the writes of a life to a namespace of the host, and to MemberClusters.
+// writesAbout returns the life's writes to the host: to one namespace, to MemberClusters, and of events.
 func (l *life) writesAbout(shop string) []string {
 	var found []string
 	for _, call := range l.calls() {
@@ -65,8 +65,8 @@ func (l *life) writesAbout(shop string) []string {
 	return found
 }
 
-// A manager that was killed while all was healthy writes no status and no event after its restart, however long a member takes to list its
-// Deliveries.
+// The manager dies while every wrapper is Ready. After its restart it must write no status and no event, however long a member
+// takes to list its Deliveries.
 func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	before := born(t, managerBy(clk), f.manager, end{})
@@ -78,17 +78,17 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 	lists, release := f.proxies["west"].slowList(t)
 	l := born(t, managerBy(clk), f.manager, end{})
 	defer l.kill()
-	f.eventually(t, "the Deliveries of the slow member are asked for", func(context.Context) string {
+	f.eventually(t, "the manager lists the Deliveries of the slow member", func(context.Context) string {
 		if lists.Load() == 0 {
 			return "nobody has"
 		}
 		return ""
 	})
-	a.wake() // starts the interval between statuses
+	a.wake() // starts the interval in which the manager writes at most one status
 	east := &desiredState{objects: map[string]string{"a": "1"}, members: []string{"east"}}
 	other.write(east)
-	other.rest([]*desiredState{east}) // the manager is at work
-	clk.Step(2 * time.Second)         // more than the interval between statuses, and far less than the grace
+	other.rest([]*desiredState{east}) // the manager has had time to work on another wrapper
+	clk.Step(2 * time.Second)         // more than the interval between two statuses, and far less than the grace period for a member that does not answer
 	a.wake()
 	east2 := &desiredState{objects: map[string]string{"a": "2"}, members: []string{"east"}}
 	other.write(east2)
@@ -96,14 +96,15 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 	release()
 	both := &desiredState{objects: map[string]string{"a": "3"}, members: both}
 	other.write(both)
-	other.rest([]*desiredState{east, east2, both}) // the slow one is served again
+	other.rest([]*desiredState{east, east2, both}) // the wrapper is on both members, so this shows that the manager serves the slow member again
 	if got := l.writesAbout(a.shop); len(got) > 0 {
-		t.Errorf("the manager wrote about its restart: %v", got)
+		t.Errorf("the manager wrote to the host although only it restarted: %v", got)
 	}
 	a.rest([]*desiredState{first})
 }
 
-// The manager reports a member that is unreachable at its start once the grace is over, and not before.
+// One member is unreachable when the manager starts. The manager must report this in the wrapper's status, but only after the
+// grace period.
 func TestAMemberThatIsDownAtARestartIsReported(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	before := born(t, managerBy(clk), f.manager, end{})
@@ -123,7 +124,7 @@ func TestAMemberThatIsDownAtARestartIsReported(t *testing.T) {
 		return ""
 	})
 	clk.Step(time.Minute)
-	f.eventually(t, "the wrapper reports the member", func(ctx context.Context) string {
+	f.eventually(t, "the wrapper's status reports the member", func(ctx context.Context) string {
 		a.wake()
 		w := a.wrapper()
 		if err := f.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {

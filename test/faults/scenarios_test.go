@@ -2,50 +2,54 @@
 
 package faults
 
-// scenario is a history around one death: the state before it, the work during which the program died, and the changes of users while it
-// was dead.
+// scenario is a history around one death. The members reach the states of before. The program dies while it works on the
+// states of during. Before the next program starts, users write the states of dead.
 type scenario struct {
 	before, during, dead []*desiredState
-	// changeByHand, if set, changes objects of ours right after the states of during.
+	// changeByHand, if set, changes the wrapper's objects on a member right after the last state of during.
 	changeByHand func(*author)
-	// takeOver, if set, is an object of ours on east that another owner replaces just before the point's call. The call then goes through
-	// and the program lives on, but its knowledge is outdated.
+	// takeOver, if set, is the name of an object of the wrapper on east. At the point, the program does not die: another
+	// owner replaces the object just before the call, so what the program has read of the object is outdated.
 	takeOver string
-	// report sets spec.drift to Report, so that no repair of drift hides work that the manager left unfinished.
+	// report sets spec.drift to Report. Under Repair, the repair of drift could hide that the manager forgot some work.
 	report bool
-	// inTheWay, if set, is an object of another owner on east, from the beginning.
+	// inTheWay, if set, is the name of an object of another owner that exists on east from the start.
 	inTheWay string
 
-	// foreground deletes the wrapper with propagation policy Foreground.
+	// foreground makes the author delete the wrapper with propagation policy Foreground.
 	foreground bool
-	// unmadeBefore and unmadeDead delete the wrapper at once, without the manager, before the states of during or of dead. The next
-	// desired state then makes a wrapper with another uid.
+	// unmadeBefore deletes the wrapper without the manager before the states of during. unmadeDead does the same before the
+	// states of dead. The next desired state then creates a wrapper with another uid.
 	unmadeBefore, unmadeDead bool
-	// restored puts the host back to its state before during. The states of dead follow.
+	// restored restores the wrapper on the host, after the death, to its state before during. The states of dead follow.
 	restored bool
-	// refuses makes the members refuse writes of the Delivery until the program is dead: all of them, or those that follow the first
-	// write of an object.
+	// refuses makes the members refuse writes of the Delivery until the program is dead.
 	refuses refusal
-	// away cuts off east while the program is dead, until the next life has served west.
+	// away makes east unreachable from the death until the next life has served west.
 	away bool
-	// late delivers the last request of the dead program just before the next life's first write to the same API server.
+	// late delays the last request of the dead program: the API server gets it just before the next life's first write to
+	// that server.
 	late bool
-	// patient moves the clock of the last life on, because it waits for minutes before it tries again.
+	// patient advances the clock of the last life, which would else wait for minutes before it tries again.
 	patient bool
-	// steady makes the test check that every object that exists at the death keeps its uid as long as it exists.
+	// steady makes the test fail if an object that existed at the death is deleted and created again.
 	steady bool
-	// leaves has the objects that the states of during leave on members for good.
+	// leaves are the objects that stay on members because the wrapper leaves these members in the states of during.
 	leaves fleetState
-	// stays, if set, returns what the states of dead leave on members for good, given the state at the death.
+	// stays, if set, returns the objects that stay on members because the wrapper leaves them in the states of dead. Its
+	// argument is the state at the death.
 	stays func(fleetState) fleetState
-	// omits makes the test check that the update writes no intent: the manager applies the objects before it writes the Delivery.
+	// omits means that the update of this scenario needs no intent. The test fails if the manager writes the Delivery before
+	// the objects.
 	omits bool
-	// later are desired states that follow after the members have those of dead. staysLater is stays for them.
+	// later are states that follow once the members have the state of dead. staysLater, if set, replaces stays for them; its
+	// argument is the state at the death.
 	later      []*desiredState
 	staysLater func(fleetState) fleetState
 }
 
-// refusal is the part of the writes of a Delivery that a member refuses. The zero value is none.
+// refusal is which writes of a Delivery a member refuses: none (0), all, or only the records, that is the writes after the
+// first write of an object.
 type refusal int
 
 const (
@@ -72,16 +76,16 @@ var scenarios = map[string]scenario{
 		during: []*desiredState{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
 		report: true,
 	},
-	"update with one dropped, one added and one refused, then reverted": {
+	"update that drops an object, adds one and has one that is refused, then reverted": {
 		before: []*desiredState{first},
 		during: []*desiredState{{objects: map[string]string{"a": "2", "b": refused, "d": "1"}, members: both}},
 		dead:   []*desiredState{first},
 	},
-	"update with one dropped and one added": {
+	"update that drops an object and adds one": {
 		before: []*desiredState{first},
 		during: []*desiredState{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
 	},
-	"re-place before the first push ended": {
+	"move to another member before the first push ended": {
 		during: []*desiredState{{objects: first.objects, members: []string{"east"}}},
 		dead:   []*desiredState{{objects: first.objects, members: []string{"west"}}},
 	},
@@ -93,7 +97,7 @@ var scenarios = map[string]scenario{
 		during: []*desiredState{first},
 		dead:   []*desiredState{nil},
 	},
-	"leave and come back": {
+	"leave a member and come back": {
 		before: []*desiredState{first},
 		during: []*desiredState{{objects: first.objects, members: []string{"west"}}},
 		dead:   []*desiredState{{objects: map[string]string{"a": "2", "c": "1"}, members: both}},
@@ -108,7 +112,7 @@ var scenarios = map[string]scenario{
 		changeByHand: func(a *author) { a.changeByHand("a", "by hand") },
 		dead:         []*desiredState{{objects: map[string]string{"a": "3", "b": "2"}, members: both}},
 	},
-	"another owner's object has the name": {
+	"another owner has an object of the same name": {
 		during:   []*desiredState{first},
 		inTheWay: "b",
 	},

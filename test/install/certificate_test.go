@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,9 +35,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// TestTheCertificateOfTheWebhooksIsRenewed runs two replicas of the manager with the permissions of their service account and without
-// any certificate. The test copies the Secret into their folders, as kubelets do. Certificates live for seconds. After the first,
-// each replica always serves one that the webhook configurations trust, and the API server accepts a wrapper at any time.
+// TestTheCertificateOfTheWebhooksIsRenewed runs two replicas of the manager, at first without a certificate. They have the
+// permissions of the manager's service account. The test copies the Secret into their folders, as kubelets do. A certificate
+// lives for 40 seconds here. From the first certificate on, each replica must always serve a certificate that the webhook
+// configurations trust, and the API server must accept a wrapper at all times.
 func TestTheCertificateOfTheWebhooksIsRenewed(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := connect(t, box, sandbox.HostName)
@@ -54,7 +56,7 @@ func TestTheCertificateOfTheWebhooksIsRenewed(t *testing.T) {
 			c.GetCertificate = certificate.NewFiles(dir, impatient{}).Get
 		}}})
 		var rotate []func(context.Context, manager.Manager) error
-		if i == 0 { // a process can have one rotator; the one of a replica that does not lead would wait
+		if i == 0 { // a process can have only one rotator; a second one would do nothing anyhow, because only the leader's rotates
 			rotate = append(rotate, func(ctx context.Context, mgr manager.Manager) error {
 				return certificate.Rotate(ctx, mgr, certificate.Rotation{
 					Dir: dir, Names: []string{"localhost"}, Lifetime: 40 * time.Second, Ahead: 30 * time.Second, Every: time.Second,
@@ -62,7 +64,9 @@ func TestTheCertificateOfTheWebhooksIsRenewed(t *testing.T) {
 			})
 		}
 		defer runManager(t, as, server, rotate...)()
-		go mount(t.Context(), host, dir)
+		var mounted sync.WaitGroup
+		mounted.Go(func() { mount(t.Context(), host, dir) })
+		t.Cleanup(mounted.Wait) // runs before the cleanup that removes dir
 	}
 
 	accepts := func(ctx context.Context) error {
@@ -70,15 +74,21 @@ func TestTheCertificateOfTheWebhooksIsRenewed(t *testing.T) {
 		return host.Create(ctx, wrapper, client.DryRunAll)
 	}
 	eventually(t, "the first certificate is trusted", func(ctx context.Context) bool { return accepts(ctx) == nil })
+	for _, port := range ports { // the second replica's folder may get the Secret later than the first's
+		eventually(t, "each replica serves a certificate that is trusted", func(ctx context.Context) bool {
+			_, err := trusted(ctx, host, port)
+			return err == nil
+		})
+	}
 	served := map[string]bool{}
 	eventually(t, "three certificates were served", func(ctx context.Context) bool {
 		if err := accepts(ctx); err != nil {
-			t.Errorf("after %d certificates: %v", len(served), err)
+			t.Errorf("after %d certificates the API server refused a wrapper: %v", len(served), err)
 		}
 		for _, port := range ports {
 			name, err := trusted(ctx, host, port)
 			if err != nil {
-				t.Errorf("after %d certificates: %v", len(served), err)
+				t.Errorf("after %d certificates a replica served one that is not trusted: %v", len(served), err)
 			}
 			served[name] = true
 		}
@@ -95,27 +105,53 @@ func TestTheCertificateOfTheWebhooksIsRenewed(t *testing.T) {
 	}
 }
 
-// impatient is a clock by which a certificate is always due to be read again.
+// impatient is a clock that makes a replica read the certificate files at each connection. With a real clock it would keep them for a time.
 type impatient struct{ clock.RealClock }
 
-// Since implements clock.PassiveClock.
+// Since returns an hour, so everything that was read is old. It implements clock.PassiveClock.
 func (impatient) Since(time.Time) time.Duration { return time.Hour }
 
-// mount copies the Secret into a folder until ctx ends, as a kubelet does.
+// mount copies the Secret into a folder again and again until ctx ends, as a kubelet does: all files change at once, because they are
+// symbolic links through ..data, which mount renames. Files that changed one by one would show a reader a certificate with an
+// empty key.
 func mount(ctx context.Context, host client.Client, dir string) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		secret := &corev1.Secret{}
-		if host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: certificate.Secret}, secret) != nil {
-			return
-		}
-		for key, content := range secret.Data {
-			_ = os.WriteFile(filepath.Join(dir, key), content, 0o600) // the next round tries again
+		if host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: certificate.Secret}, secret) == nil {
+			_ = project(dir, secret) // after an error the next round writes the files
 		}
 	}, 300*time.Millisecond)
 }
 
-// trusted connects to the webhooks as the API server does, with the authority of each webhook configuration. It returns the fingerprint
-// of the certificate.
+// project writes one version of the Secret into its own folder below dir, and then makes the files in dir lead to it.
+func project(dir string, secret *corev1.Secret) error {
+	version := "..version-" + secret.ResourceVersion
+	if at, err := os.Readlink(filepath.Join(dir, "..data")); err == nil && at == version {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(dir, version), 0o700); err != nil {
+		return err
+	}
+	for key, content := range secret.Data {
+		if err := os.WriteFile(filepath.Join(dir, version, key), content, 0o600); err != nil {
+			return err
+		}
+		if err := os.Symlink(filepath.Join("..data", key), filepath.Join(dir, key)); err != nil && !os.IsExist(err) {
+			return err
+		}
+	}
+	next := filepath.Join(dir, "..data_next")
+	if err := os.Remove(next); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	if err := os.Symlink(version, next); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(dir, "..data"))
+}
+
+// trusted connects to the webhooks as the API server does: it trusts only the caBundle of each webhook configuration. It returns the signature
+// of the certificate that the replica serves, which tells one certificate from another.
 func trusted(ctx context.Context, host client.Client, port int) (string, error) {
 	var found string
 	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
@@ -125,12 +161,12 @@ func trusted(ctx context.Context, host client.Client, port int) (string, error) 
 		}
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(ca) {
-			return "", fmt.Errorf("%s: no certificate in its caBundle", kind)
+			return "", fmt.Errorf("%s has no certificate in its caBundle", kind)
 		}
 		dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: "fairlead-webhook.fairlead-system.svc"}}
 		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return "", fmt.Errorf("with the caBundle of %s: %w", kind, err)
+			return "", fmt.Errorf("connecting with the caBundle of %s: %w", kind, err)
 		}
 		state := conn.(*tls.Conn).ConnectionState() //nolint:forcetypeassert // of a tls.Dialer
 		found = base64.StdEncoding.EncodeToString(state.PeerCertificates[0].Signature)

@@ -27,7 +27,7 @@ func init() {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 }
 
-// connect returns the administrator's configuration and client of a cluster of the sandbox.
+// connect returns a configuration and a client with an administrator's rights for a cluster of the sandbox.
 func connect(t *testing.T, box *sandbox.Sandbox, name string) (*rest.Config, client.Client) {
 	t.Helper()
 	cfg, err := box.RESTConfig(name)
@@ -42,7 +42,7 @@ func connect(t *testing.T, box *sandbox.Sandbox, name string) (*rest.Config, cli
 	return cfg, c
 }
 
-// apply applies folders of config.
+// apply applies all objects of these folders of package config.
 func apply(t *testing.T, c client.Client, folders ...config.Folder) {
 	t.Helper()
 	for _, folder := range folders {
@@ -73,6 +73,6 @@ func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true,
 		func(ctx context.Context) (bool, error) { return is(ctx), nil })
 	if err != nil {
-		t.Fatalf("%s: not so after two minutes", what)
+		t.Fatalf("waited two minutes for: %s", what)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// TestADeletionEndsWhileNoReplicaServesTheWebhooks takes the finalizer off a deleted wrapper, as the manager does at the end of a deletion.
+// The webhooks are registered, but no replica serves them. A wrapper is deleted, and the test removes its finalizer, as the manager
+// does once the wrapper's objects are gone. Both must succeed, or the wrapper could never go.
 func TestADeletionEndsWhileNoReplicaServesTheWebhooks(t *testing.T) {
 	box := shared.Sandbox(t)
 	_, host := connect(t, box, sandbox.HostName)
@@ -31,7 +32,7 @@ func TestADeletionEndsWhileNoReplicaServesTheWebhooks(t *testing.T) {
 	t.Cleanup(unregister)
 	web := build.Federated("leaving").In("default").With(build.ConfigMap("a", "v", "0")).To("nowhere").Obj()
 	web.Finalizers = []string{v1alpha1.Finalizer}
-	create(t, host, web) // it tries again while the API server still calls the webhooks of another test
+	create(t, host, web) // create retries, because for some time the API server may still call the webhooks of another test
 
 	registerWebhooks(t, host, "https://127.0.0.1:1", authority(t, box))
 	change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"suspend":"All"}}`))
@@ -46,6 +47,6 @@ func TestADeletionEndsWhileNoReplicaServesTheWebhooks(t *testing.T) {
 		t.Fatalf("taking the finalizer off: %v", err)
 	}
 	if err := host.Get(t.Context(), client.ObjectKeyFromObject(web), web); !apierrors.IsNotFound(err) {
-		t.Errorf("the wrapper is still there (%v)", err)
+		t.Errorf("the wrapper still exists after its finalizer was removed (%v)", err)
 	}
 }

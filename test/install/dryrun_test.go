@@ -25,9 +25,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
-// TestTheAPIServerAcceptsWhatIsInstalled applies the rendered objects of config/default and of the chart as a dry run. The API server
-// checks them, and warns of pods that Pod Security would refuse. Then it creates the pod of the Deployment, also as a dry run,
-// because Pod Security admission refuses pods and never Deployments.
+// TestTheAPIServerAcceptsWhatIsInstalled applies the objects that config/default and the chart render, as a dry run. The API server checks
+// them, and warns if Pod Security would refuse the Deployment's pods. Pod Security refuses pods only, never Deployments. So the
+// test also creates a pod of the Deployment, as a dry run.
 func TestTheAPIServerAcceptsWhatIsInstalled(t *testing.T) {
 	box := shared.Sandbox(t)
 	_, admin := connect(t, box, sandbox.HostName)
@@ -38,8 +38,8 @@ func TestTheAPIServerAcceptsWhatIsInstalled(t *testing.T) {
 			for _, obj := range rendered(t, args...) {
 				err := host.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(obj), client.DryRunAll,
 					client.FieldOwner("test-install"), client.ForceOwnership)
-				if meta.IsNoMatchError(err) && slices.Contains([]string{"ServiceMonitor", "Certificate", "Issuer"}, obj.GetKind()) {
-					continue // a kind of the Prometheus operator, or of cert-manager
+				if meta.IsNoMatchError(err) && slices.Contains([]string{"ServiceMonitor", "PrometheusRule", "Certificate", "Issuer"}, obj.GetKind()) {
+					continue // a kind of the Prometheus operator or of cert-manager, which are not installed here
 				}
 				if err != nil {
 					t.Errorf("applying %s %s: %v", obj.GetKind(), obj.GetName(), err)
@@ -49,13 +49,13 @@ func TestTheAPIServerAcceptsWhatIsInstalled(t *testing.T) {
 				}
 			}
 			if all := warned.all(); len(all) > 0 {
-				t.Errorf("the API server warns: %q", all)
+				t.Errorf("the API server must not warn of the installed objects: %q", all)
 			}
 		})
 	}
 }
 
-// TestPodSecurityRefusesAPodThatMayBecomeRoot shows that the sandbox's API server would refuse pods.
+// TestPodSecurityRefusesAPodThatMayBecomeRoot shows that Pod Security is on in the sandbox, so TestTheAPIServerAcceptsWhatIsInstalled proves something.
 func TestPodSecurityRefusesAPodThatMayBecomeRoot(t *testing.T) {
 	box := shared.Sandbox(t)
 	_, host := connect(t, box, sandbox.HostName)
@@ -67,7 +67,7 @@ func TestPodSecurityRefusesAPodThatMayBecomeRoot(t *testing.T) {
 	}
 }
 
-// rendered are the objects that hack/manifests renders.
+// rendered returns the objects that hack/manifests renders with these arguments.
 func rendered(t *testing.T, args ...string) (objects []*unstructured.Unstructured) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"run", ".", "render"}, args...)...)
@@ -95,7 +95,7 @@ func deployment(t *testing.T, objects []*unstructured.Unstructured) *unstructure
 	t.Helper()
 	at := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	if at < 0 {
-		t.Fatal("there is no Deployment")
+		t.Fatal("the rendered objects have no Deployment")
 	}
 	return objects[at]
 }
@@ -108,7 +108,7 @@ func podOf(t *testing.T, obj *unstructured.Unstructured) *corev1.Pod {
 	}
 	pod := &corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
 	pod.Namespace, pod.Name = d.Namespace, "manager"
-	pod.Spec.PriorityClassName = "" // a dry run has not made it
+	pod.Spec.PriorityClassName = "" // the PriorityClass does not exist: the dry run did not store it
 	return pod
 }
 
@@ -119,7 +119,7 @@ func createPod(t *testing.T, host client.Client, obj *unstructured.Unstructured)
 	}
 }
 
-// warnings collects what API servers warn of.
+// warnings collects the warnings in the responses of API servers.
 type warnings struct {
 	mu   sync.Mutex
 	text []string
@@ -138,7 +138,7 @@ func (w *warnings) all() []string {
 	return slices.Clone(w.text)
 }
 
-// warning is the administrator's client, with the warnings of the API server.
+// warning returns a client with an administrator's rights for the host, and the warnings that this client gets.
 func warning(t *testing.T, box *sandbox.Sandbox) (client.Client, *warnings) {
 	t.Helper()
 	cfg, _ := connect(t, box, sandbox.HostName)

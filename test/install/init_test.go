@@ -39,49 +39,50 @@ const (
 	image = "registry.test/fairlead/manager:v1"
 )
 
-// TestInitInstallsTheHostPart runs init as a user does: once, again, with another version, and after a part was removed. KWOK reports
-// the pods of the Deployment as ready. The manager itself runs in the test process, with the permissions of its service account.
+// TestInitInstallsTheHostPart runs init as a user does: for the first time, again, after an object was deleted, and with another version. KWOK
+// reports the pods of the Deployment as ready. The manager itself runs in the test process, with the permissions of its service
+// account.
 func TestInitInstallsTheHostPart(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := freshHost(t, box)
 	first := initialize(t, box, admin, install.Options{Image: image, Version: older})
 	if first.Changes < 15 || first.Before != "" {
-		t.Errorf("the first init: %+v", first)
+		t.Errorf("the first init returned %+v", first)
 	}
 	defer runManager(t, tokenConfig(t, admin, host), serving(t, box))()
 	if again := initialize(t, box, admin, install.Options{Version: older, Wait: time.Minute}); again.Changes != 0 || again.Before != older || again.Image != image {
-		t.Errorf("init again, which takes the image of the last one: %+v", again)
+		t.Errorf("a second init must change nothing and keep the image of the first: %+v", again)
 	}
 	if err := host.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: manifests.Service}}); err != nil {
 		t.Fatal(err)
 	}
 	if repaired := initialize(t, box, admin, install.Options{Version: older, Wait: time.Minute}); repaired.Changes != 1 {
-		t.Errorf("init of a host without the Service: %+v", repaired)
+		t.Errorf("init on a host without the Service must make one change: %+v", repaired)
 	}
 	values := []byte("image: {repository: registry.test/fairlead/manager, tag: v2}\nnetworkPolicy: {enabled: false}\npriorityClass: {name: other}\nreplicas: 1\n")
 	upgraded := initialize(t, box, admin, install.Options{Values: values, Version: newer, Wait: time.Minute})
 	if upgraded.Before != older || upgraded.Replicas != 1 || upgraded.Image != "registry.test/fairlead/manager:v2" {
-		t.Errorf("the upgrade: %+v", upgraded)
+		t.Errorf("the upgrade returned %+v", upgraded)
 	}
 	for _, gone := range []client.Object{
 		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: manifests.Manager}},
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: manifests.Manager}},
 	} {
 		if err := host.Get(t.Context(), client.ObjectKeyFromObject(gone), gone); !apierrors.IsNotFound(err) {
-			t.Errorf("%T %s is no longer part of the installation, and still there: %v", gone, gone.GetName(), err)
+			t.Errorf("%T %s is no longer part of the installation, but init did not delete it: %v", gone, gone.GetName(), err)
 		}
 	}
 
 	var down *install.DowngradeError
 	if _, err := install.Install(t.Context(), admin, toServed(t, box, install.Options{Version: older}), progress.Discard()); !errors.As(err, &down) {
-		t.Errorf("a downgrade that was not asked for: %v", err)
+		t.Errorf("a downgrade without AllowDowngrade returned %v", err)
 	}
 	if allowed := initialize(t, box, admin, install.Options{Version: older, AllowDowngrade: true, Wait: time.Minute}); allowed.Before != newer {
-		t.Errorf("a downgrade: %+v", allowed)
+		t.Errorf("a downgrade with AllowDowngrade returned %+v", allowed)
 	}
 }
 
-// TestInitWritesNothingInADryRun compares the cluster before and after.
+// TestInitWritesNothingInADryRun runs init with DryRun on an empty host. The host must stay empty.
 func TestInitWritesNothingInADryRun(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := freshHost(t, box)
@@ -94,11 +95,12 @@ func TestInitWritesNothingInADryRun(t *testing.T) {
 	}
 	initialize(t, box, admin, install.Options{Image: image, Version: older})
 	if dry := initialize(t, box, admin, install.Options{Version: older, DryRun: true}); dry.Changes != 0 {
-		t.Errorf("a dry run of what is there: %+v", dry)
+		t.Errorf("a dry run of what is installed would change objects: %+v", dry)
 	}
 }
 
-// TestInitRefusesAnotherFairlead has an installation of each kind there, and says how to bring it over.
+// The test makes an installation of Fairlead with other means than init, in several ways. Init must refuse to change it, and
+// its message must name the way to replace it.
 func TestInitRefusesAnotherFairlead(t *testing.T) {
 	box := shared.Sandbox(t)
 	labels := map[string]string{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/component": "manager"}
@@ -127,7 +129,7 @@ func TestInitRefusesAnotherFairlead(t *testing.T) {
 		}, "`helm uninstall prod --namespace releases --wait`"},
 		"outside the cluster": {func(t *testing.T, host client.Client) {
 			registerWebhooks(t, host, "https://127.0.0.1:1", nil)
-		}, "calls https://127.0.0.1:1/mutate-wrappers, a manager outside the cluster"},
+		}, "calls https://127.0.0.1:1/mutate-wrappers, the address of a manager outside the cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			admin, host := freshHost(t, box)
@@ -141,7 +143,8 @@ func TestInitRefusesAnotherFairlead(t *testing.T) {
 	}
 }
 
-// TestInitNamesTheRightsThatAreMissing runs init as a user who may do nothing, and as one who may do all but grant rights.
+// The test runs init as two users: one has no permissions, and the other has all permissions but may not grant permissions.
+// Init's error must name what each user lacks.
 func TestInitNamesTheRightsThatAreMissing(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := freshHost(t, box)
@@ -160,21 +163,22 @@ func TestInitNamesTheRightsThatAreMissing(t *testing.T) {
 		var rights *install.RightsError
 		_, err := install.Install(t.Context(), as, install.Options{Image: image, Version: older}, progress.Discard())
 		if !errors.As(err, &rights) {
-			t.Errorf("as %s: %v", user, err)
+			t.Errorf("init as user %s returned %v", user, err)
 			continue
 		}
 		for _, words := range want {
 			if !strings.Contains(err.Error(), words) {
-				t.Errorf("as %s: want %q, got: %v", user, words, err)
+				t.Errorf("init as user %s: want %q, got: %v", user, words, err)
 			}
 		}
 		if err := host.Get(t.Context(), client.ObjectKey{Name: v1alpha1.SystemNamespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
-			t.Errorf("as %s: something was written: %v", user, err)
+			t.Errorf("init as user %s made the namespace, although rights are missing: %v", user, err)
 		}
 	}
 }
 
-// TestInitSaysWhyTheManagerDoesNotRun has pods refused, by Pod Security and by a quota, and an image that is not there.
+// The manager's pods cannot run here for three reasons in turn: Pod Security, a quota, and an image that does not exist. Init must return the
+// reason.
 func TestInitSaysWhyTheManagerDoesNotRun(t *testing.T) {
 	box := shared.Sandbox(t)
 	t.Run("Pod Security", func(t *testing.T) {
@@ -197,7 +201,7 @@ func TestInitSaysWhyTheManagerDoesNotRun(t *testing.T) {
 		create(t, host, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}})
 		create(t, host, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "none"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}}})
-		eventually(t, "the quota counts", func(ctx context.Context) bool {
+		eventually(t, "the quota controller has counted the pods", func(ctx context.Context) bool {
 			quota := &corev1.ResourceQuota{}
 			return host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "none"}, quota) == nil && len(quota.Status.Hard) > 0
 		})
@@ -208,7 +212,7 @@ func TestInitSaysWhyTheManagerDoesNotRun(t *testing.T) {
 			t.Errorf("got: %v", err)
 		}
 	})
-	t.Run("an image that is not there", func(t *testing.T) {
+	t.Run("an image that does not exist", func(t *testing.T) {
 		admin, host := freshHost(t, box)
 		actAsKubelet(t, host, func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "manager", Image: image, State: corev1.ContainerState{
@@ -232,11 +236,11 @@ func TestInitSaysWhyTheManagerDoesNotRun(t *testing.T) {
 				t.Errorf("want %q, got: %v", words, err)
 			}
 		}
-		there(t, host, earlier) // the pods of an earlier version still need it
+		there(t, host, earlier) // init must not delete it: the pods of the earlier version still need it
 	})
 }
 
-// initialize installs, with the webhooks at the manager of the test.
+// initialize runs init. The webhook configurations that it installs point at the manager of the test process.
 func initialize(t *testing.T, box *sandbox.Sandbox, admin *rest.Config, o install.Options) *install.Result {
 	t.Helper()
 	result, err := install.Install(t.Context(), admin, toServed(t, box, o), progress.New(os.Stderr))
@@ -246,7 +250,8 @@ func initialize(t *testing.T, box *sandbox.Sandbox, admin *rest.Config, o instal
 	return result
 }
 
-// toServed has the webhooks called at the manager of the test process: the API server of a sandbox reaches no Service.
+// toServed makes init point the webhook configurations at the manager of the test process. The API server of a sandbox reaches no
+// Service.
 func toServed(t *testing.T, box *sandbox.Sandbox, o install.Options) install.Options {
 	t.Helper()
 	base, ca := "https://127.0.0.1:"+strconv.Itoa(webhookPort(t, box, "webhook")), authority(t, box)
@@ -259,8 +264,8 @@ func toServed(t *testing.T, box *sandbox.Sandbox, o install.Options) install.Opt
 	return o
 }
 
-// actAsKubelet writes the status of each of the manager's pods, until the test ends. KWOK reports pods with a node as ready, so the
-// values have to keep the pods off the nodes.
+// actAsKubelet calls report on each new pod of the manager, and writes the status that report sets, until the test ends. KWOK reports
+// every pod on a node as ready, so the caller's values have to keep the pods off the nodes.
 func actAsKubelet(t *testing.T, host client.Client, report func(*corev1.Pod)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -270,7 +275,7 @@ func actAsKubelet(t *testing.T, host client.Client, report func(*corev1.Pod)) {
 		defer close(ended)
 		for ctx.Err() == nil {
 			pods := &corev1.PodList{}
-			_ = host.List(ctx, pods, client.InNamespace(v1alpha1.SystemNamespace)) // the next round tries again
+			_ = host.List(ctx, pods, client.InNamespace(v1alpha1.SystemNamespace)) // after an error the next round lists again
 			for i := range pods.Items {
 				if pod := &pods.Items[i]; len(pod.Status.ContainerStatuses) == 0 && pod.DeletionTimestamp == nil {
 					report(pod)
@@ -285,7 +290,7 @@ func actAsKubelet(t *testing.T, host client.Client, report func(*corev1.Pod)) {
 	}()
 }
 
-// freshHost removes everything of the host part from the host, and again at the end of the test.
+// freshHost removes from the host everything that init installs, now and again when the test ends.
 func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client) {
 	t.Helper()
 	admin, host := connect(t, box, sandbox.HostName)
@@ -294,9 +299,9 @@ func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client)
 			obj.SetName(manifests.Webhook)
 			_ = host.Delete(ctx, obj)
 		}
-		// No manager runs that could let them go.
+		// Remove finalizers here: no manager runs that would remove them.
 		members, wrappers := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}
-		_ = host.List(ctx, members) // before the first test there is no such kind
+		_ = host.List(ctx, members) // before the first init the host does not serve the kind
 		_ = host.List(ctx, wrappers)
 		for i := range members.Items {
 			free(ctx, host, &members.Items[i])
@@ -327,7 +332,7 @@ func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client)
 	return admin, host
 }
 
-// free deletes an object without its finalizers.
+// free removes an object's finalizers and deletes the object.
 func free(ctx context.Context, host client.Client, obj client.Object) {
 	_ = host.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 	_ = host.Delete(ctx, obj)

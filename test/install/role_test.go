@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// written is the log of the manager.
+// written has what the manager of the test process logs.
 var written = &logLines{}
 
 // logLines keeps the lines of a log.
@@ -58,7 +58,7 @@ type logLines struct {
 	lines []string
 }
 
-// Write implements io.Writer. A logger writes whole lines.
+// Write keeps the line. It implements io.Writer; a logger writes one line at a time.
 func (l *logLines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +66,7 @@ func (l *logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// find returns the first line that contains a word.
+// find returns the first line that contains this word, or "".
 func (l *logLines) find(word string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,16 +83,16 @@ const (
 	accountUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + accountName
 )
 
-// TestTheManagersRoleIsEnough runs the manager with a token of its service account. It makes the manager send every
-// kind of request: for a join, a wrapper of each scope, a change, an approval, deletions and an unjoin. No request may
-// be forbidden. Then it compares the requests with the rules: a permission that no request needed has to be in
-// notTried, with its reason.
+// TestTheManagersRoleIsEnough runs the manager with a token of its service account, and makes the manager send every kind of
+// request: for a join, a wrapper of each scope, a change, an approval, deletions and an unjoin. No request may be
+// forbidden. Every permission has to be used, except those in notTried.
 func TestTheManagersRoleIsEnough(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := connect(t, box, sandbox.HostName)
 	remote, member := connect(t, box, sandbox.MemberName(1))
 	apply(t, host, config.CRD, config.RBAC)
-	// The first start makes what another test's manager may have made.
+	// The manager of another test may have created these objects. Delete them, so that this test's manager needs its
+	// permission to create them.
 	for _, kind := range []client.Object{&corev1.Secret{}, &coordinationv1.Lease{}} {
 		if err := host.DeleteAllOf(t.Context(), kind, client.InNamespace(v1alpha1.SystemNamespace)); err != nil {
 			t.Fatal(err)
@@ -133,23 +133,30 @@ func TestTheManagersRoleIsEnough(t *testing.T) {
 	}
 }
 
-// notTried are permissions that no request of this test needs.
+// notTried are the manager's permissions that no request of this test uses. The comments tell when the manager needs them.
 var notTried = []string{
-	"get apps controllerrevisions", // of a revision that is there already, after a crash between its creation and the status
-	// An informer that begins with a watch makes no list. API servers without WatchList, and failures, make it list. A reader of
-	// lists may read one object as well.
+	// No member of this test shows evidence of an unhealthy object. TestAReportAppearsAndGoes sends these requests.
+	"create federation.fairlead.dev memberreports",
+	"delete federation.fairlead.dev memberreports",
+	"get apps controllerrevisions", // to find the revision that it created just before a crash, whose name is not in the status yet
+	// An informer begins with a watch that sends the present objects, so it needs no list. It lists after a failure, and at
+	// API servers without WatchList. The permission get gives no more than list does.
 	"get federation.fairlead.dev approvals",
 	"get federation.fairlead.dev clusterfederateds",
 	"get federation.fairlead.dev federateds",
 	"get federation.fairlead.dev memberclusters",
+	"get federation.fairlead.dev memberreports", // after a restart, a report that the manager wrote before it
 	"list  secrets",
 	"list federation.fairlead.dev approvals",
 	"list federation.fairlead.dev clusterfederateds",
 	"list federation.fairlead.dev federateds",
 	"list federation.fairlead.dev memberclusters",
-	"patch events.k8s.io events", // an event that repeats becomes a series
-	"update  secrets",            // a token is renewed when it is a day old
-	// OwnerReferencesPermissionEnforcement asks for it, in an admission plugin that is off by default.
+	"list federation.fairlead.dev memberreports",
+	"patch apps controllerrevisions", // to note the user who writes the content of an earlier revision again
+	"patch events.k8s.io events",     // to make a series of an event that repeats
+	"patch federation.fairlead.dev memberreports/status",
+	"update  secrets", // to renew a token, a day after its creation
+	// The admission plugin OwnerReferencesPermissionEnforcement, which is off by default, needs these permissions.
 	"update federation.fairlead.dev clusterfederateds/finalizers",
 	"update federation.fairlead.dev federateds/finalizers",
 }
@@ -189,7 +196,7 @@ func permission(verb, group, resource, sub string) string {
 	return strings.Join([]string{verb, group, resource}, " ")
 }
 
-// useEverything has the manager make every kind of request that a few minutes can make it do.
+// useEverything makes the manager send every kind of request that it can send within a few minutes.
 func useEverything(t *testing.T, host, member client.Client) {
 	t.Helper()
 	const namespace = "shop"
@@ -204,7 +211,7 @@ func useEverything(t *testing.T, host, member client.Client) {
 			isReady(ctx, host, classes, &classes.Status.Conditions)
 	})
 
-	// The eleventh revision makes the manager delete the first.
+	// There are more changes than the revisions that the manager keeps, so it has to delete a revision.
 	for range 12 {
 		before := wrapper.Status.UpdateRevision
 		eventually(t, "the wrapper is changed", func(ctx context.Context) bool {
@@ -219,7 +226,7 @@ func useEverything(t *testing.T, host, member client.Client) {
 		})
 	}
 
-	// A claim stays on the member, and an event reports it.
+	// After the deletion of the wrapper, the claim stays on the member, and the manager sends an event about that.
 	remove(t, host, wrapper)
 	remove(t, host, classes)
 	east := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}
@@ -229,7 +236,7 @@ func useEverything(t *testing.T, host, member client.Client) {
 	})
 }
 
-// registerByHand makes a MemberCluster without a join, which has no finalizer yet.
+// registerByHand creates a MemberCluster without a join. Only then does the manager itself add the finalizer.
 func registerByHand(t *testing.T, host client.Client) {
 	t.Helper()
 	west := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "west"}, Spec: v1alpha1.MemberClusterSpec{Endpoint: "https://127.0.0.1:1"}}
@@ -275,7 +282,7 @@ func joinMember(t *testing.T, host, remote *rest.Config) {
 	}
 }
 
-// runManager runs the manager in this process, as cmd/manager does in the Deployment.
+// runManager runs the manager in this process, with the same set-up as cmd/manager.
 func runManager(t *testing.T, as *rest.Config, server webhook.Server, prepare ...func(context.Context, manager.Manager) error) (stop func()) {
 	t.Helper()
 	again := true
@@ -311,7 +318,7 @@ func runManager(t *testing.T, as *rest.Config, server webhook.Server, prepare ..
 	}
 }
 
-// tokenConfig is the configuration that a pod with the manager's service account has.
+// tokenConfig returns the configuration of a pod that runs as the manager's service account.
 func tokenConfig(t *testing.T, admin *rest.Config, host client.Client) *rest.Config {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{}
@@ -324,7 +331,7 @@ func tokenConfig(t *testing.T, admin *rest.Config, host client.Client) *rest.Con
 	return as
 }
 
-// serving is a webhook server with the certificate of the sandbox.
+// serving returns a webhook server that serves the sandbox's certificate.
 func serving(t *testing.T, box *sandbox.Sandbox) webhook.Server {
 	t.Helper()
 	c, err := box.Cluster(sandbox.HostName)
@@ -350,7 +357,7 @@ func webhookPort(t *testing.T, box *sandbox.Sandbox, name string) int {
 	return port
 }
 
-// authority is that of the sandbox's certificates.
+// authority returns the sandbox's certificate authority, which signed the certificate of serving.
 func authority(t *testing.T, box *sandbox.Sandbox) []byte {
 	t.Helper()
 	c, err := box.Cluster(sandbox.HostName)
@@ -365,7 +372,7 @@ func authority(t *testing.T, box *sandbox.Sandbox) []byte {
 	return ca
 }
 
-// registerWebhooks has the API server call the webhooks at base.
+// registerWebhooks makes the API server call the webhooks at the URL base, with trust in ca.
 func registerWebhooks(t *testing.T, host client.Client, base string, ca []byte) {
 	t.Helper()
 	objects, err := config.Objects(config.Webhook)

@@ -37,7 +37,7 @@ func run(args []string) error {
 		fmt.Println("done")
 		return nil
 	case command == "crash":
-		return errors.New("the test pod ends badly, as it was told to")
+		return errors.New("the test pod ends with an error, because its command is crash")
 	case command == "eat":
 		return eat()
 	}
@@ -50,7 +50,8 @@ func serve(text string) error {
 	return server.ListenAndServe()
 }
 
-// keep returns the digest of the data in a file, which has the digest in its first line. It writes the file if there is none.
+// keep returns the digest of the data in a file. The first line of the file has the digest that the data must have; if the two
+// differ, keep returns an error. It writes the file with random data if it does not exist.
 func keep(path string) (string, error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -79,7 +80,7 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// eat takes memory, and writes to it so that the kernel has to give it.
+// eat allocates memory until the kernel kills the program. It writes to each page: the kernel provides a page only then.
 func eat() error {
 	var all [][]byte
 	for {
@@ -89,7 +90,7 @@ func eat() error {
 		}
 		all = append(all, block)
 		if len(all) > 1024 {
-			return errors.New("no limit of memory ended this program at 4 GiB")
+			return errors.New("no memory limit has ended this program, although it has allocated 4 GiB")
 		}
 	}
 }

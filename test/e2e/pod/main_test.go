@@ -16,7 +16,7 @@ func TestKeptDataIsTheSameOrAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := keep(path); err != nil || again != first {
-		t.Errorf("the second start has %s, %v, and the first had %s", again, err, first)
+		t.Errorf("the second call of keep returned %s, %v, and the first %s", again, err, first)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestKeptDataIsTheSameOrAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := keep(path); err == nil || !strings.Contains(err.Error(), "digest") {
-		t.Errorf("data that changed is taken: %v", err)
+		t.Errorf("keep accepted data that was changed in the file: %v", err)
 	}
 }
 
@@ -36,7 +36,7 @@ func TestCommandsEndWithTheirExitCode(t *testing.T) {
 	}
 	for _, args := range [][]string{{"crash"}, {"keep"}, {"nonsense"}, nil} {
 		if run(args) == nil {
-			t.Errorf("%q ends well", args)
+			t.Errorf("run(%q) returned no error", args)
 		}
 	}
 }

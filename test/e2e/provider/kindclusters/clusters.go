@@ -24,26 +24,26 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// upWithin is the time limit for kind to make a cluster whose nodes are Ready.
+// upWithin bounds the time in which kind makes one cluster with Ready nodes.
 const upWithin = 10 * time.Minute
 
-// Options decide how clusters are made.
+// Options determine the names, folders and images of the clusters.
 type Options struct {
-	// Name begins the names of the clusters of kind: NAME-host, NAME-member-1, …
+	// Name is the first part of the names of kind's clusters: NAME-host, NAME-member-1, …
 	Name string
-	// Dir is where kubeconfigs are written.
+	// Dir is the folder for the clusters' kubeconfigs.
 	Dir string
 	// Programs is the folder with the built hostctl.
 	Programs string
-	// Images is the folder that `make images` wrote.
+	// Images is the folder with the images that `make images` wrote.
 	Images string
-	// NodeImage is the image of the nodes.
+	// NodeImage is the container image of the nodes, in which kubelet and control plane run.
 	NodeImage string
-	// Keep uses clusters that exist already.
+	// Keep makes Up use clusters that exist already. Without it, Up refuses them.
 	Keep bool
 }
 
-// Clusters are a host and two members in clusters of kind.
+// Clusters are a host and two members, each a cluster of kind.
 type Clusters struct {
 	options Options
 	kind    *cluster.Provider
@@ -52,12 +52,12 @@ type Clusters struct {
 
 var _ provider.Provider = (*Clusters)(nil)
 
-// workers is the number of nodes of a cluster beside its control plane.
+// workers is the number of worker nodes of a cluster. Each cluster has one control-plane node besides.
 var workers = map[string]int{provider.Host: 0, "member-1": 0, "member-2": 2}
 
 func names() []string { return []string{provider.Host, "member-1", "member-2"} }
 
-// Up makes the clusters, installs the host part and joins the members.
+// Up makes the clusters, installs Fairlead on the host and joins the members.
 func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) {
 	c := &Clusters{options: o, kind: cluster.NewProvider(cluster.ProviderWithDocker())}
 	nodes := 0
@@ -79,7 +79,7 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 		return !slices.ContainsFunc(names(), func(ours string) bool { return name == c.kindName(ours) })
 	})
 	if len(existing) > 0 && !o.Keep {
-		return nil, fmt.Errorf("kind has clusters of these names already, and they are kept: %s. "+
+		return nil, fmt.Errorf("kind has clusters of these names already, which may be yours: %s. "+
 			"Use them with KEEP=1, or delete them with: kind delete clusters %[1]s", strings.Join(existing, " "))
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -96,7 +96,7 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 
 func (c *Clusters) kindName(name string) string { return c.options.Name + "-" + name }
 
-// create makes the clusters that do not exist, concurrently.
+// create makes the clusters that do not exist, all at the same time.
 func (c *Clusters) create(existing []string, p *progress.Printer) error {
 	errs := make([]error, len(names()))
 	var wait sync.WaitGroup
@@ -129,13 +129,13 @@ func (c *Clusters) create(existing []string, p *progress.Printer) error {
 	return c.writeKubeconfigs()
 }
 
-// kindKubeconfig is where kind writes its own kubeconfig of a cluster, so that it leaves the user's alone.
+// kindKubeconfig is the path where kind writes a cluster's kubeconfig. Without it, kind would change the user's own kubeconfig.
 func (c *Clusters) kindKubeconfig(name string) string {
 	return filepath.Join(c.options.Dir, name+".kind.kubeconfig")
 }
 
-// writeKubeconfigs writes a kubeconfig for each cluster, and a kubeconfig for all clusters. The contexts in it have the
-// suite's names of the clusters.
+// writeKubeconfigs writes a kubeconfig for each cluster, and one with a context for every cluster. A context has the suite's name of
+// its cluster, for example member-1.
 func (c *Clusters) writeKubeconfigs() error {
 	all := clientcmdapi.NewConfig()
 	all.CurrentContext = provider.Host
@@ -163,7 +163,7 @@ func (c *Clusters) writeKubeconfigs() error {
 	return clientcmd.WriteToFile(*all, path)
 }
 
-// findKubectl looks on PATH, and where `make kind-node` puts the kubectl that it built.
+// findKubectl looks for kubectl on PATH, and then in the folder where `make kind-node` puts it.
 func findKubectl() (string, error) {
 	if path, err := exec.LookPath("kubectl"); err == nil {
 		return path, nil

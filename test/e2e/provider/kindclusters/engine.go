@@ -18,24 +18,25 @@ import (
 )
 
 const (
-	// memoryPerNode is the memory that a node needs with the pods of the suite. The control plane of kind needs half a
+	// memoryPerNode is the memory, in bytes, that a node needs with the pods of the suite. The control plane alone needs half a
 	// gibibyte.
 	memoryPerNode = 700 << 20
-	// inotifyNeeded is the least for five nodes: systemd, containerd and kubelet of each take instances.
+	// inotifyNeeded is the smallest fs.inotify.max_user_instances with which five nodes run. systemd, containerd and kubelet of
+	// each node use instances.
 	inotifyNeeded = 512
 )
 
-// errNoEngine is the cause when no container engine can be asked.
+// errNoEngine is the cause of preflight's error if no container engine answers.
 var errNoEngine = errors.New("no container engine")
 
-// preflight returns why clusters cannot be made on this machine.
+// preflight returns an error that names what is missing if this machine cannot run the clusters.
 func preflight(ctx context.Context, image string, nodes int) error {
 	if _, err := exec.LookPath("docker"); err != nil {
-		return fmt.Errorf("%w: docker is not on PATH; on Debian 12 `make kind-node` installs one", errNoEngine)
+		return fmt.Errorf("%w: docker is not on PATH; on Debian 12 `make kind-node` installs docker", errNoEngine)
 	}
 	if _, err := docker(ctx, nil, "version", "--format", "{{.Server.Version}}"); err != nil {
-		return fmt.Errorf("%w answers: a docker command alone does not run containers. `make kind-node` starts dockerd on Debian 12, "+
-			"systemctl start docker elsewhere: %w", errNoEngine, err)
+		return fmt.Errorf("%w responds to the docker command. On Debian 12 `make kind-node` starts dockerd, "+
+			"on other systems `systemctl start docker`: %w", errNoEngine, err)
 	}
 	memory, err := freeMemory(ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func preflight(ctx context.Context, image string, nodes int) error {
 	}
 	if content, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances"); err == nil {
 		if limit, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && limit < inotifyNeeded {
-			return fmt.Errorf("fs.inotify.max_user_instances is %d, and %d nodes need %d: sysctl fs.inotify.max_user_instances=1024", limit, nodes, inotifyNeeded)
+			return fmt.Errorf("fs.inotify.max_user_instances is %d, and %d nodes need %d: run `sysctl fs.inotify.max_user_instances=1024`", limit, nodes, inotifyNeeded)
 		}
 	}
 	if _, err := docker(ctx, nil, "image", "inspect", "--format", "{{.Id}}", image); err != nil {
@@ -57,8 +58,8 @@ func preflight(ctx context.Context, image string, nodes int) error {
 	return nil
 }
 
-// freeMemory returns the memory that containers can use. On Linux that is the available memory, elsewhere the memory of
-// the engine's machine.
+// freeMemory returns the memory, in bytes, that containers can still use. On Linux that is MemAvailable of the machine. On other
+// systems it is the memory of the virtual machine in which the engine runs.
 func freeMemory(ctx context.Context) (uint64, error) {
 	if meminfo, err := os.ReadFile("/proc/meminfo"); err == nil {
 		for line := range strings.Lines(string(meminfo)) {
@@ -75,7 +76,7 @@ func freeMemory(ctx context.Context) (uint64, error) {
 	return strconv.ParseUint(total, 10, 64)
 }
 
-// docker runs the docker command and returns its standard output.
+// docker runs the docker command with these arguments and returns its standard output.
 func docker(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
 	return runProgram(ctx, stdin, nil, "docker", args...)
 }
@@ -91,8 +92,8 @@ func runProgram(ctx context.Context, stdin io.Reader, env []string, name string,
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// withOutput adds to an error of kind the output of the command that failed. The error itself has the command and its exit code
-// only, and not the words of docker.
+// withOutput adds the failed command's output to an error of kind. The error alone has the command and its exit code, but not
+// docker's message, which tells the cause.
 func withOutput(err error) error {
 	failed := kindexec.RunErrorForError(err)
 	if failed == nil {

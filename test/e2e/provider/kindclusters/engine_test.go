@@ -14,7 +14,7 @@ import (
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 )
 
-// fakeDocker puts a docker command on PATH that runs these lines of shell.
+// fakeDocker puts on PATH a command named docker that runs these lines of shell. If lines is empty, no docker is on PATH.
 func fakeDocker(t *testing.T, lines string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,9 +34,9 @@ func TestPreflightNamesTheFaultAndTheRemedy(t *testing.T) {
 		noEngine bool
 		words    []string
 	}{
-		"no docker":             {"", 1, true, []string{"docker is not on PATH", "make kind-node"}},
-		"an engine that sleeps": {`echo "Is the docker daemon running?" >&2; exit 1`, 1, true, []string{"docker daemon", "systemctl start docker"}},
-		"too little memory":     {answers, 1 << 20, false, []string{"of memory", "MiB are free"}},
+		"no docker":                     {"", 1, true, []string{"docker is not on PATH", "make kind-node"}},
+		"an engine that is not started": {`echo "Is the docker daemon running?" >&2; exit 1`, 1, true, []string{"docker daemon", "systemctl start docker"}},
+		"too little memory":             {answers, 1 << 20, false, []string{"of memory", "MiB are free"}},
 		"no node image": {`case "$1" in version) echo 20.10;; *) echo "no route to registry" >&2; exit 1;; esac`, 1, false,
 			[]string{"kindest/node:nowhere", "make kind-node", "KIND_NODE_IMAGE", "no route to registry"}},
 	}
@@ -45,13 +45,13 @@ func TestPreflightNamesTheFaultAndTheRemedy(t *testing.T) {
 			fakeDocker(t, tt.docker)
 			err := preflight(t.Context(), "kindest/node:nowhere", tt.nodes)
 			if err == nil {
-				t.Fatal("it is taken")
+				t.Fatal("preflight accepted the machine")
 			}
 			if errors.Is(err, errNoEngine) != tt.noEngine {
-				t.Errorf("no engine: %v", err)
+				t.Errorf("whether the cause is errNoEngine is wrong in: %v", err)
 			}
 			if strings.Contains(err.Error(), "inotify") {
-				t.Skip("the limits of inotify on this machine are told first")
+				t.Skip("this machine's inotify limits make preflight fail first")
 			}
 			for _, word := range tt.words {
 				if !strings.Contains(err.Error(), word) {
@@ -91,7 +91,7 @@ func TestTheNameOfAnImageIsReadFromItsArchive(t *testing.T) {
 	}
 	for _, bad := range []string{`[]`, `nonsense`, `[{"RepoTags":["a:1","b:1"]}]`} {
 		if got, err := imageOf(write(bad)); err == nil {
-			t.Errorf("%s gives %q", bad, got)
+			t.Errorf("the archive with manifest %s has image %q, want an error", bad, got)
 		}
 	}
 }
@@ -127,6 +127,6 @@ func TestAnErrorOfKindHasTheWordsOfTheCommandThatFailed(t *testing.T) {
 		})
 	}
 	if withOutput(nil) != nil {
-		t.Error("no error becomes one")
+		t.Error("withOutput(nil) must return nil")
 	}
 }

@@ -23,15 +23,15 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// PodImage is the name of the suite's image for test pods.
+// PodImage is the name of the image with the program of the test pods.
 const PodImage = "fairlead/e2e-pod:local"
 
-// archive is the path of a program's image for this architecture.
+// archive returns the path of the archive that has the program's image for this machine's architecture.
 func (c *Clusters) archive(program string) string {
 	return filepath.Join(c.options.Images, program+"-linux-"+runtime.GOARCH+".tar")
 }
 
-// loadImages loads the images of manager and collector, and the pod image, into every node.
+// loadImages loads the images of manager, collector and test pods into every node.
 func (c *Clusters) loadImages(_ context.Context, p *progress.Printer) error {
 	step := p.Step("loading the images of manager, collector and test pods")
 	archives := []string{c.archive("manager"), c.archive("collector"), filepath.Join(c.options.Images, "e2e-pod.tar")}
@@ -64,7 +64,7 @@ func (c *Clusters) load(name string, archives []string) error {
 		for _, node := range nodes {
 			file, err := os.Open(path)
 			if err != nil {
-				return fmt.Errorf("opening an image: %w; hack/e2e.sh makes it", err)
+				return fmt.Errorf("opening an image: %w; hack/e2e.sh builds the images", err)
 			}
 			err = nodeutils.LoadImageArchive(node, file)
 			if err := errors.Join(err, file.Close()); err != nil {
@@ -75,7 +75,7 @@ func (c *Clusters) load(name string, archives []string) error {
 	return nil
 }
 
-// imageOf returns the name under which an archive has its image.
+// imageOf returns the name of the image in an archive, as the archive's manifest.json has it.
 func imageOf(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func imageOf(path string) (string, error) {
 	}
 }
 
-// federate installs the host part and joins the members, with hostctl as a user would.
+// federate runs the hostctl commands that a user would run: hostctl init for the host, and hostctl join for each member.
 func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
 	image, err := imageOf(c.archive("manager"))
 	if err != nil {
@@ -128,7 +128,8 @@ func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
 	return nil
 }
 
-// JoinArgs is the command line that joins a member. Its labels are those of the sandbox's member of the same number.
+// JoinArgs returns the arguments with which hostctl joins member number i. The labels are those that the sandbox gives its
+// member with the same number.
 func (c *Clusters) JoinArgs(i int, name string) []string {
 	place := sandbox.PlaceOf(i)
 	args := []string{

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/olm"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// withPods returns a Deployment with one replica. template is added to the template of its pods, as an inline map of YAML.
+func withPods(name, annotations, spec string) *unstructured.Unstructured {
+	return build.Manifest(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}, annotations: {%[2]s}}
+    spec: {%[3]s}
+`, name, annotations, spec)
+}
+
+// simulatedFailure returns a Deployment whose pods KWOK lets fail in this way.
+func simulatedFailure(name, how string) *unstructured.Unstructured {
+	return withPods(name, "sandbox.fairlead.dev/fails: "+how, `containers: [{name: app, image: "shop/app:9", resources: {limits: {memory: 64Mi}}}]`)
+}
+
+// kubeconfigAs writes a kubeconfig for the host that impersonates a user, and returns its path.
+func kubeconfigAs(user string) string {
+	GinkgoHelper()
+	config, err := clientcmd.LoadFromFile(fleet.Host.Kubeconfig)
+	Expect(err).NotTo(HaveOccurred())
+	for _, info := range config.AuthInfos {
+		info.Impersonate = user
+	}
+	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(clientcmd.WriteToFile(*config, path)).To(Succeed())
+	return path
+}
+
+// fault is something wrong on a member, and what the host has to tell about it. docs/troubleshooting.md has a table of these cases.
+type fault struct {
+	number  string // in that table
+	name    string
+	wrapper *build.Builder[*v1alpha1.Federated] // its namespace is set by the spec
+	member  string
+	state   v1alpha1.ClusterState
+	reason  string
+	words   []string
+	// sign is the kind of the object on the member whose creation is the first sign of the fault; "" for an event.
+	sign string
+	// prepare makes the namespace on the member, with what causes the fault; nil for nothing.
+	prepare func(ctx context.Context, member *TestCluster, namespace string)
+
+	placed *v1alpha1.Federated
+	// told is when the line first had the reason and the words. The state Degraded can come later, with the collector's second look.
+	told time.Time
+}
+
+// faultsOfPods are the faults of pods, quotas and claims. taint is a label of a node with a taint on member-1.
+func faultsOfPods(taint, noVolumes, late string) []*fault {
+	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
+		return build.Federated("web").To("member-1").With(objects...)
+	}
+	degraded, progressing := v1alpha1.StateDegraded, v1alpha1.StateProgressing
+	return []*fault{
+		{number: "1", name: "image", wrapper: one(simulatedFailure("web", "ImagePullBackOff")), state: degraded, reason: "ImagePullBackOff",
+			words: []string{"Deployment web: pod web-", "container app: its image shop/app:9 cannot be pulled: shop/app:9: not found"}},
+		{number: "2", name: "crash", wrapper: one(simulatedFailure("web", "CrashLoopBackOff")), state: degraded, reason: "CrashLoopBackOff",
+			words: []string{"ended with exit code 1 (Error) after 5 restarts", "from its log: This pod is simulated"}},
+		{number: "3", name: "memory", wrapper: one(simulatedFailure("web", "OOMKilled")), state: degraded, reason: "OOMKilled",
+			words: []string{"container app used more memory than its limit of 64Mi and was killed"}},
+		{number: "4", name: "unready", wrapper: one(simulatedFailure("web", "NotReady")), state: progressing, reason: v1alpha1.ReasonPodNotReady,
+			words: []string{"container app runs and is not ready"}},
+		{number: "5", name: "cpu", wrapper: one(withPods("web", "", `containers: [{name: app, image: a, resources: {requests: {cpu: "1000"}}}]`)), state: progressing,
+			reason: "Unschedulable", words: []string{"it cannot be scheduled", "Insufficient cpu"}},
+		{number: "6", name: "taint", wrapper: one(withPods("web", "", `containers: [{name: app, image: a}], nodeSelector: {e2e.fairlead.dev/reserved: `+taint+`}`)),
+			state: progressing, reason: "Unschedulable", words: []string{"untolerated taint"}},
+		{number: "7", name: "quota", wrapper: one(withPods("web", "", `containers: [{name: app, image: a}]`)), state: degraded, reason: "FailedCreate",
+			words: []string{"its pods cannot be created", "exceeded quota: none"}, prepare: allowNoPods},
+		// The claim is the cause, and the pod that waits for it the consequence.
+		{number: "8", name: "class", wrapper: one(claimOf("data", "no-such-class"),
+			withPods("web", "", `containers: [{name: app, image: a}], volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]`)),
+			state: degraded, reason: v1alpha1.ReasonClassNotFound, words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
+		{number: "9", name: "provisioner", wrapper: one(claimOf("data", noVolumes)), state: progressing, reason: v1alpha1.ReasonClaimPending,
+			words: []string{"PersistentVolumeClaim data", "waiting for nobody.example.com to provision a volume"}},
+		{number: "10", name: "no-default", wrapper: build.Federated("web").To("member-2").With(build.Claim("data")), member: "member-2", state: degraded,
+			reason: v1alpha1.ReasonNoDefaultClass, words: []string{"no class of this cluster is the default"}, prepare: withoutDefaultClass},
+		{number: "11", name: "consumer", wrapper: one(claimOf("data", late)), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
+			words: []string{"provisions a volume when a pod uses the claim"}},
+		{number: "20", name: "webhook", wrapper: one(build.ConfigMap("settings")), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonRefused,
+			words: []string{"ConfigMap settings", "not on a Friday"}, prepare: refuseConfigMaps},
+		{number: "21", name: "crd", wrapper: one(custom("Nowhere", "none")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonAPINotServed,
+			words: []string{"Nowhere", "e2e.fairlead.dev/v1"}},
+		{number: "21", name: "schema", wrapper: one(build.Manifest(`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: sideways}, spec: {podSelector: {}, policyTypes: [Sideways]}}`)),
+			state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid, words: []string{"NetworkPolicy sideways", "Sideways"}},
+	}
+}
+
+// faultsOfOLM are the faults of operators.
+func faultsOfOLM(ctx context.Context) []*fault {
+	subscribed := func(namespace, pkg, channel, source, sourceNamespace, approval string, more ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
+		return build.Federated("operator").In(namespace).To("member-1").With(more...).With(build.Manifest(`
+{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: demo},
+ spec: {name: %s, channel: %s, source: %s, sourceNamespace: %s, installPlanApproval: %s}}`, pkg, channel, source, sourceNamespace, approval))
+	}
+	own := func(bundle olm.Bundle) *build.Builder[*v1alpha1.Federated] {
+		return subscribedToOwn(ctx, newShop(ctx), []string{"member-1"}, bundle).UpTo("demo", demoCSV(bundle.Version))
+	}
+	degraded := v1alpha1.StateDegraded
+	var shops []string
+	for range 6 {
+		shops = append(shops, newShop(ctx))
+	}
+	gone := build.Manifest(`{apiVersion: operators.coreos.com/v1alpha1, kind: CatalogSource, metadata: {name: gone}, spec: {sourceType: grpc, address: "127.0.0.1:1"}}`)
+	second := operatorGroup(shops[4])
+	second.SetName("second")
+	return []*fault{
+		{number: "12", name: "package", wrapper: subscribed(shops[0], "no-such-package", "stable", "demo-catalog", "olm", "Automatic", operatorGroup(shops[0])),
+			state: degraded, reason: "ResolutionFailed", words: []string{"no operators found in package no-such-package"}},
+		{number: "13", name: "channel", wrapper: subscribed(shops[1], demooperator.Name, "no-such-channel", "demo-catalog", "olm", "Automatic", operatorGroup(shops[1])),
+			state: degraded, reason: "ResolutionFailed", words: []string{"no operators found in channel no-such-channel"}},
+		{number: "14", name: "catalog", wrapper: subscribed(shops[2], demooperator.Name, "stable", "gone", shops[2], "Automatic", operatorGroup(shops[2]), gone),
+			state: degraded, reason: "TRANSIENT_FAILURE", words: []string{"CatalogSource gone", "127.0.0.1:1"}},
+		{number: "15", name: "no-group", wrapper: subscribed(shops[3], demooperator.Name, "stable", "demo-catalog", "olm", "Automatic"),
+			state: degraded, reason: v1alpha1.ReasonNoOperatorGroup, words: []string{"Subscription demo", "no OperatorGroup"}},
+		{number: "16", name: "two-groups", wrapper: subscribed(shops[4], demooperator.Name, "stable", "demo-catalog", "olm", "Automatic", operatorGroup(shops[4]), second),
+			state: degraded, reason: v1alpha1.ReasonTooManyOperatorGroups, words: []string{"Subscription demo", "more than one OperatorGroup"}},
+		{number: "17", name: "requirements", wrapper: own(olm.Bundle{Version: "v1.0.0", MinKubeVersion: "99.0.0"}), state: v1alpha1.StateProgressing, reason: "RequirementsNotMet", sign: csvKind, words: []string{demoCSV("v1.0.0"), "minKubeVersion (99.0.0)"}},
+		{number: "18", name: "operator", wrapper: own(olm.Bundle{Version: "v1.0.0", Crashes: true}), state: degraded, reason: "CrashLoopBackOff", sign: "Pod", words: []string{"from its log: This pod is simulated"}},
+		{number: "19", name: "approval", wrapper: subscribed(shops[5], demooperator.Name, "stable", "demo-catalog", "olm", "Manual", operatorGroup(shops[5])),
+			state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonApprovalRequired, sign: planKind, words: []string{"InstallPlan ", "waits for approval"}},
+	}
+}
+
+// allowNoPods makes the namespace on the member, with a quota of no pods.
+func allowNoPods(ctx context.Context, member *TestCluster, namespace string) {
+	GinkgoHelper()
+	member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	member.create(ctx, build.Manifest(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: none, namespace: %s}, spec: {hard: {pods: "0"}}}`, namespace))
+	Eventually(ctx, member.field("ResourceQuota", namespace, "none", "status", "hard")).ShouldNot(BeNil())
+}
+
+// withoutDefaultClass makes the member's default StorageClass an ordinary one until the end of the spec.
+func withoutDefaultClass(ctx context.Context, member *TestCluster, _ string) {
+	GinkgoHelper()
+	mark := func(ctx context.Context, value string) {
+		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: member.Name + "-standard"}}
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"storageclass.kubernetes.io/is-default-class":%q}}}`, value)
+		Expect(member.Patch(ctx, class, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
+	}
+	DeferCleanup(func(ctx SpecContext) {
+		mark(ctx, "true")
+		Eventually(ctx, factsOf(member.Name)).WithTimeout(factsWithin).Should(HaveField("DefaultStorageClasses", Equal([]string{member.Name + "-standard"})))
+	})
+	mark(ctx, "false")
+}
+
+// refuseConfigMaps makes the namespace on the member, with a webhook that refuses each new ConfigMap in it.
+func refuseConfigMaps(ctx context.Context, member *TestCluster, namespace string) {
+	GinkgoHelper()
+	member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		review := admissionv1.AdmissionReview{}
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
+			http.Error(w, "no AdmissionReview", http.StatusBadRequest)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Message: "not on a Friday"}}
+		review.Request = nil
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review) // the API server reports an answer that it cannot read
+	}))
+	DeferCleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	member.create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "friday.example.com", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &server.URL, CABundle: ca},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "not-the-clusters-own", Expression: "object.metadata.name == 'settings'"}},
+			SideEffects:     ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+		}},
+	})
+}
+
+// firstSign returns when the member first showed the fault: the creation of the first object of kind sign in the namespace, or the first
+// Warning event there, or else when the wrapper was created, which is earlier than the sign.
+func (f *fault) firstSign(ctx context.Context) (at time.Time, of string) {
+	GinkgoHelper()
+	at, of = f.placed.CreationTimestamp.Time, "creation of the wrapper"
+	if f.sign != "" {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvkOf(f.sign))
+		Expect(fleet.Member(f.member).List(ctx, list, client.InNamespace(f.placed.Namespace))).To(Succeed())
+		for i := range list.Items {
+			if made := list.Items[i].GetCreationTimestamp().Time; i == 0 || made.Before(at) {
+				at, of = made, "creation of the "+list.Items[i].GetKind()
+			}
+		}
+		return at, of
+	}
+	events := &corev1.EventList{}
+	Expect(fleet.Member(f.member).List(ctx, events, client.InNamespace(f.placed.Namespace))).To(Succeed())
+	for i := range events.Items {
+		if e := &events.Items[i]; e.Type == corev1.EventTypeWarning && (of != "first Warning event" || e.CreationTimestamp.Time.Before(at)) {
+			at, of = e.CreationTimestamp.Time, "first Warning event"
+		}
+	}
+	return at, of
+}
+
+// isTold reports whether the host tells the fault now, with the state that the fault ends in.
+func (f *fault) isTold(ctx context.Context) bool {
+	if fleet.Host.Get(ctx, keyOf(f.placed), f.placed) != nil {
+		return false
+	}
+	line := lineOf(f.placed, f.member)
+	if line.Reason != f.reason {
+		return false
+	}
+	for _, word := range f.words {
+		if !strings.Contains(line.Message, word) {
+			return false
+		}
+	}
+	if f.told.IsZero() {
+		f.told = time.Now()
+	}
+	return line.State == f.state
+}
+
+var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, needsProcesses, func() {
+	It("is told at the host for each case in docs/troubleshooting.md, in the words of the member", func(ctx SpecContext) {
+		member, taint, noVolumes, late := fleet.Member("member-1"), unique("reserved"), unique("broken"), unique("late")
+		member.create(ctx, &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: taint, Labels: map[string]string{"e2e.fairlead.dev/reserved": taint}},
+			Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: "reserved", Effect: corev1.TaintEffectNoSchedule}}},
+		})
+		member.newClass(ctx, noVolumes, "nobody.example.com", storagev1.VolumeBindingImmediate)
+		member.newClass(ctx, late, simulated, storagev1.VolumeBindingWaitForFirstConsumer)
+		faults := append(faultsOfPods(taint, noVolumes, late), faultsOfOLM(ctx)...)
+		byName := map[string]*fault{}
+		for _, f := range faults {
+			if byName[f.name] = f; f.member == "" {
+				f.member = "member-1"
+			}
+			if f.wrapper.Obj().Namespace == "" {
+				f.wrapper.In(newShop(ctx))
+			}
+			if f.prepare != nil {
+				f.prepare(ctx, fleet.Member(f.member), f.wrapper.Obj().Namespace)
+			}
+		}
+		for _, f := range faults {
+			f.placed = author(ctx, f.wrapper)
+		}
+		Eventually(ctx, func(g Gomega) {
+			var untold []string
+			for _, f := range faults {
+				if !f.isTold(ctx) {
+					line := lineOf(f.placed, f.member)
+					untold = append(untold, fmt.Sprintf("case %s (%s) has %s %s: %s", f.number, f.name, line.State, line.Reason, line.Message))
+				}
+			}
+			g.Expect(untold).To(BeEmpty())
+		}).WithTimeout(olmPatience).Should(Succeed())
+		for _, f := range faults {
+			sign, of := f.firstSign(ctx)
+			AddReportEntry(fmt.Sprintf("case %s (%s): told %.0f s after the %s", f.number, f.name, f.told.Sub(sign).Seconds(), of),
+				fleet.Hostctl(ctx, "describe", f.placed.Name, "-n", f.placed.Namespace).Stdout)
+		}
+		crash := byName["crash"].placed
+
+		By("is shown by hostctl to a person with one role in one namespace")
+		fleet.Host.create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: crash.Namespace, Name: "oncall"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-oncall"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "oncall"}},
+		})
+		person := kubeconfigAs("oncall")
+		Eventually(ctx, func(g Gomega) { // the API server learns of a RoleBinding a moment later
+			described := fleet.Hostctl(ctx, "describe", crash.Name, "-n", crash.Namespace, "--kubeconfig", person)
+			g.Expect(described.Code).To(Equal(exit.Waits), described.Stderr)
+			g.Expect(described.Stdout).To(And(ContainSubstring("1. CrashLoopBackOff on 1 member, Degraded: member-1"),
+				ContainSubstring("from its log: This pod is simulated"), Not(ContainSubstring("may not list events"))))
+		}).Should(Succeed())
+		logs := fleet.Hostctl(ctx, "logs", crash.Name, "-n", crash.Namespace, "--kubeconfig", person)
+		Expect(logs.Code).To(BeZero(), logs.Stderr)
+		Expect(logs.Stdout).To(MatchRegexp(`(?m)^\[member-1/web-[^/]+/app\] This pod is simulated`))
+		events := fleet.Hostctl(ctx, "events", crash.Name, "-n", crash.Namespace, "--kubeconfig", person)
+		Expect(events.Code).To(BeZero(), events.Stderr)
+		Expect(events.Stdout).To(And(ContainSubstring("ScalingReplicaSet"), ContainSubstring("member-1"), ContainSubstring("host")))
+		operator := byName["operator"].placed
+		Expect(fleet.Hostctl(ctx, "logs", operator.Name, "-n", operator.Namespace).Stdout).To(ContainSubstring("This pod is simulated"),
+			"the log of an operator must be found from its Subscription")
+		other := byName["quota"].placed
+		for _, command := range []string{"describe", "logs", "events"} {
+			Expect(fleet.Hostctl(ctx, command, other.Name, "-n", other.Namespace, "--kubeconfig", person)).To(And(
+				HaveField("Code", Equal(exit.Failed)), HaveField("Stderr", ContainSubstring("forbidden"))))
+		}
+
+		By("is gone when the pods run")
+		edit(ctx, crash, func(w *v1alpha1.Federated) {
+			w.Spec.Objects[0] = build.Raw(withPods("web", "", `containers: [{name: app, image: "shop/app:10"}]`))
+		})
+		expectReady(ctx, crash)
+		Eventually(ctx, reportsIn(ctx, crash.Namespace)).Should(BeEmpty())
+	}, SpecTimeout(6*time.Minute))
+
+	It("is told with its evidence after the pod is gone, the member does not answer, and the manager was restarted", func(ctx SpecContext) {
+		shop, lost := newShop(ctx), fleet.Member("member-2")
+		web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").With(simulatedFailure("web", "CrashLoopBackOff")))
+		Eventually(ctx, reportsIn(ctx, shop)).Should(ConsistOf(HaveField("Status.Clusters", ConsistOf("member-1", "member-2"))),
+			"members with the same fault must share a report")
+		fleet.Outage(ctx, lost.Name)
+		stopped := time.Now()
+		Eventually(ctx, reread(ctx, web)).WithTimeout(40 * time.Second).Should(haveLine(lost.Name, v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable))
+		AddReportEntry("case 22: seconds until the host told that the member is unreachable", int(time.Since(stopped).Seconds()))
+		Expect(fleet.Member("member-1").DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(shop), client.GracePeriodSeconds(0))).To(Succeed())
+		// shows checks that hostctl shows the log of the lost member, and returns what it says beside the log.
+		shows := func(g Gomega) string {
+			logs := fleet.Hostctl(ctx, "logs", web.Name, "-n", shop, "--cluster", lost.Name)
+			g.Expect(logs.Code).To(BeZero(), logs.Stderr)
+			g.Expect(logs.Stdout).To(ContainSubstring("This pod is simulated"))
+			return logs.Stderr
+		}
+		Expect(shows(Default)).To(ContainSubstring("Unreachable"))
+
+		By("still, after a restart of the manager")
+		leader := fleet.Host.field("Lease.v1.coordination.k8s.io", v1alpha1.SystemNamespace, "fairlead-manager", "spec", "holderIdentity")
+		before := leader(ctx)
+		Expect(syscall.Kill(fleet.Manager(ctx).PID, syscall.SIGKILL)).To(Succeed())
+		Eventually(ctx, leader).WithTimeout(afterKill).ShouldNot(Or(Equal(before), BeEmpty()))
+		// Until the new manager has tried to read the member, the line says that instead.
+		Eventually(ctx, func() string { return shows(Default) }).WithTimeout(afterKill).Should(ContainSubstring("Unreachable"))
+		Consistently(ctx, shows).WithTimeout(3 * time.Second).ShouldNot(BeEmpty())
+
+		By("until the member answers again and is well")
+		Expect(fleet.Start(ctx, lost.Name)).To(Succeed())
+		edit(ctx, web, func(w *v1alpha1.Federated) {
+			w.Spec.Objects[0] = build.Raw(withPods("web", "", `containers: [{name: app, image: "shop/app:10"}]`))
+		})
+		expectReady(ctx, web)
+		Eventually(ctx, reportsIn(ctx, shop)).Should(BeEmpty())
+	}, SpecTimeout(6*time.Minute))
+})
+
+// reportsIn returns a function for Eventually that lists the MemberReports of a namespace.
+func reportsIn(ctx context.Context, namespace string) func(Gomega) []v1alpha1.MemberReport {
+	return func(g Gomega) []v1alpha1.MemberReport {
+		list := &v1alpha1.MemberReportList{}
+		g.Expect(fleet.Host.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		return list.Items
+	}
+}
