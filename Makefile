@@ -11,7 +11,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 VERSION ?= v0.0.0-dev.$(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null || echo 0)+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
-# Variables of make e2e, make crash, make fuzz, make bench, make images and make kind-node.
+# Variables of make e2e, make crash, make fuzz, make bench, make images, make release and make kind-node.
 PROVIDER ?= sandbox
 FOCUS    ?=
 KEEP     ?=
@@ -58,6 +58,10 @@ build: ## Build hostctl, manager and collector into bin/
 .PHONY: images
 images: ## Build container images into _artifacts/images, and push them [PUSH=REGISTRY/PREFIX]
 	VERSION="$(VERSION)" hack/images.sh
+
+.PHONY: release
+release: ## Build all files of a release; tags and publishes nothing: VERSION=v0.1.0 [OUT=dist]
+	go run ./hack/release -version "$(if $(filter file,$(origin VERSION)),,$(VERSION))" -out "$(or $(OUT),dist)"
 
 .PHONY: kind-node
 kind-node: ## Build a node image for kind from Debian packages and Go modules; needs root and Debian 12 [CP=DIR]

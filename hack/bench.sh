@@ -5,7 +5,7 @@
 #   OUT=F.json    also write the figures to F.json, for programs
 #   WORKS=W1,W3   only these works: W1 to W7, far, rest, floor, and idle
 #   PEER=kubefed  then measure KubeFed on the same kind of sandbox, and print both columns and their ratio
-#   OBJECTS=N     deliver N objects instead of 1000: for a trial, because such figures cannot be compared with others
+# OBJECTS=N     deliver N objects instead of 1000, as a trial: its figures cannot be compared with those of whole runs
 #   PROFILE=1     leave CPU and heap profiles of the manager, and CPU profiles of API servers, in _artifacts/bench
 set -eu
 

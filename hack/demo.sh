@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Shows what Fairlead does on a sandbox called default, with the commands that a user would type. `make demo` builds first.
-# A second run, also after a failure, repeats the steps that can be repeated and names those that are done already.
+# A second run repeats the steps that can be repeated, and names those that an earlier run has done. It also works after
+# a failed run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +18,7 @@ fi
 step='starting'
 finished=
 
-# After a failure: print the step that failed, and where to look.
+# Prints the step that failed, and the places where the cause can be found.
 farewell() {
 	local code=$?
 	[[ -z $finished ]] || return 0
@@ -49,7 +50,8 @@ run() {
 	"$@"
 }
 
-# Like run, for a command that waits. The first argument names the condition; a failure prints it.
+# Is like run, for a command that waits. The first argument names the condition. If the command fails, farewell prints
+# the condition.
 await() {
 	step="waiting until $1"
 	shift
@@ -70,7 +72,7 @@ line() {
 
 table() {
 	step='reading what the members have'
-	say "What each member has now: the provisioner of class fast, the claim with its class, the operator. Asked with, for each:"
+	say "Each member now has: class fast with a provisioner, the claim with its class, and the operator. The commands for one member:"
 	# shellcheck disable=SC2016 # to be read, not expanded
 	{
 		show 'kubectl --context $member get storageclass fast'
@@ -81,7 +83,7 @@ table() {
 	for member in "${members[@]}"; do line "$member"; done
 }
 
-# Prints the operator's versions as the host knows them: one word for each member.
+# Prints the operator's versions from the wrapper's status: one word for each member.
 versions() { kubectl -n shop get federated shop -o jsonpath='{.status.clusters[*].version}'; }
 
 # Succeeds when every member has the version or a later one.
@@ -108,35 +110,40 @@ run bin/hostctl sandbox up --olm
 environment=$(bin/hostctl sandbox env)
 show 'eval "$(bin/hostctl sandbox env)"'
 eval "$environment"
-step='looking at the members'
+step='listing the members'
 run kubectl get memberclusters --label-columns cloud,topology.kubernetes.io/region,topology.kubernetes.io/zone
 
 headline '1. Write it once, at the host'
 step='making namespace shop on the host'
 if ! kubectl get namespace shop >/dev/null 2>&1; then run kubectl create namespace shop; fi
 
-verb=(create)
-if kubectl -n shop get federated shop >/dev/null 2>&1 || kubectl get clusterfederated fast >/dev/null 2>&1; then
-	verb=(apply --server-side --force-conflicts)
-	say 'The wrappers exist from an earlier run, so this run applies them.'
-fi
 say 'The wrapper of StorageClass fast, shown above: one name everywhere, another provisioner on each cloud.'
 step='writing ClusterFederated fast'
-run kubectl "${verb[@]}" -f config/samples/storageclass-fast.yaml
+if kubectl get clusterfederated fast >/dev/null 2>&1; then
+	say 'It exists from an earlier run, so this run applies it.'
+	run kubectl apply --server-side --force-conflicts -f config/samples/storageclass-fast.yaml
+else
+	run kubectl create -f config/samples/storageclass-fast.yaml
+fi
 
 say "The shop is plain manifests: a ConfigMap, a claim that names no class, an OperatorGroup and a Subscription. hostctl makes
 one wrapper of them; it writes to no cluster."
 step='writing Federated shop'
 run bin/hostctl federate -f config/samples/plain/shop --bundle shop --all-clusters
-say 'What differs between clouds is a patch on that: config/samples/plain/shop-overrides.yaml. Both together go to the host.'
-show "bin/hostctl federate -f config/samples/plain/shop --bundle shop --all-clusters |
-    kubectl patch --local -f - --type merge --patch-file config/samples/plain/shop-overrides.yaml -o yaml |
-    kubectl ${verb[*]} -f -"
-bin/hostctl federate -f config/samples/plain/shop --bundle shop --all-clusters |
-	kubectl patch --local -f - --type merge --patch-file config/samples/plain/shop-overrides.yaml -o yaml |
-	kubectl "${verb[@]}" -f -
+say "The operator's version and the differences between clouds are a patch for this wrapper: config/samples/plain/shop-patch.yaml.
+The patched wrapper goes to the host."
+if kubectl -n shop get federated shop >/dev/null 2>&1; then
+	say 'Federated shop exists from an earlier run. This run leaves it as it is, because its operator may have been upgraded.'
+else
+	show "bin/hostctl federate -f config/samples/plain/shop --bundle shop --all-clusters |
+    kubectl patch --local -f - --type merge --patch-file config/samples/plain/shop-patch.yaml -o yaml |
+    kubectl create -f -"
+	bin/hostctl federate -f config/samples/plain/shop --bundle shop --all-clusters |
+		kubectl patch --local -f - --type merge --patch-file config/samples/plain/shop-patch.yaml -o yaml |
+		kubectl create -f -
+fi
 
-headline '2. The members have it, tailored'
+headline '2. Each member has the objects, with its own differences'
 say "Ready means: every member has the objects, and they are healthy. The claim is bound, and OLM has installed the operator."
 await 'clusterfederated/fast and federated/shop are Ready' \
 	kubectl wait --for=condition=Ready clusterfederated/fast federated/shop -n shop --timeout=5m
@@ -157,33 +164,36 @@ await 'the storefront of member-2 is back' \
 run kubectl --context member-2 -n shop get configmap storefront -o 'jsonpath={.data}{"\n"}'
 await 'federated/shop is Ready again' kubectl -n shop wait --for=condition=Ready federated/shop --timeout=60s
 
-headline "4. Each member's OLM upgrades the operator"
+headline '4. The operator is upgraded in two waves'
 if upgraded; then
-	say "$version has been published already, by an earlier run: the members have $(versions)."
+	say "An earlier run has upgraded the operator already: the members have $(versions)."
 else
-	say "$version of the operator goes into the members' catalogs. The Subscriptions are Automatic, so OLM upgrades; the host only
-watches: Ready drops, and returns."
+	say "$version of the operator goes into the catalogs of all members at once. OLM offers it, and no member takes it: the wrapper's
+target is still v1.0.0."
 	step="publishing $version"
-	# Begins before publishing: an upgrade takes seconds, so a wait that begins later can miss it.
-	show 'kubectl -n shop wait --for=condition=Ready=False federated/shop --timeout=2m &'
-	kubectl -n shop wait --for=condition=Ready=False federated/shop --timeout=2m &
-	watcher=$!
 	run bin/hostctl sandbox publish "$version"
-	if wait "$watcher"; then
-		run kubectl -n shop get federated shop
+	say 'One edit raises the target. It also asks for two waves: first the member on premises, then the others, when a person says so.'
+	step='raising the target'
+	run cat config/samples/plain/shop-v1.1.0.yaml
+	run kubectl -n shop patch federated shop --type merge --patch-file config/samples/plain/shop-v1.1.0.yaml
+	if kubectl -n shop get approvals -o name | grep -q .; then
+		say 'An earlier run has approved wave rest.'
 	else
-		say 'The upgrade was over before Ready=False could be seen.'
+		say 'The canary gets the new version and has to stay healthy for 10 seconds. Then the rollout waits for a person.'
+		await 'wave rest waits for its approval' \
+			kubectl -n shop wait --for='jsonpath={.status.rollout.waitingFor}=WaveNeedsApproval' federated/shop --timeout=5m
+		step='reading the rollout'
+		run bin/hostctl rollout status shop -n shop || [[ $? == 4 ]] # 4: it waits for a person
+		say 'The canary is fine, so you let the last wave begin.'
+		step='approving wave rest'
+		run bin/hostctl approve shop -n shop --wave rest --yes
 	fi
-	step="waiting until every member has the operator's $version (it has: $(versions))"
-	deadline=$((SECONDS + 300))
-	until upgraded; do
-		if ((SECONDS > deadline)); then
-			step="waiting five minutes until every member has the operator's $version (the members have: $(versions))"
-			exit 1
-		fi
-		sleep 1
-	done
+	await 'the rollout is complete' \
+		kubectl -n shop wait --for='jsonpath={.status.rollout.state}=Complete' federated/shop --timeout=5m
 	await 'federated/shop is Ready again' kubectl -n shop wait --for=condition=Ready federated/shop --timeout=5m
+	step='reading the rollout'
+	run bin/hostctl rollout status shop -n shop
+	run bin/hostctl rollout history shop -n shop
 	table
 fi
 
@@ -199,12 +209,12 @@ To have kubectl and these clusters in your shell:
   eval "\$(bin/hostctl sandbox env)"
 
 To try next:
-  bin/hostctl sandbox publish v1.2.0                             # the operator's next version
+  bin/hostctl rollout history shop -n shop --revision 2          # what the upgrade has changed in the wrapper
   kubectl create -f config/samples/greeting.yaml                 # a custom resource for it; then, its result:
   kubectl --context member-1 -n shop get configmap welcome-messages -o yaml
   kubectl label member member-2 greeting=Servus                  # an override takes the greeting from a member's label
   bin/hostctl sandbox stop member-3                              # an outage, which \`kubectl get memberclusters\` shows soon
-  bin/hostctl sandbox start member-3                             # and its end
+  bin/hostctl sandbox start member-3                             # the end of the outage
   bin/hostctl render shop -n shop --cluster member-1             # the objects for member-1
   bin/hostctl sandbox kubectl member-2 -- get all -n shop        # kubectl without any setting
 

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The end-to-end suite.
+# Runs the end-to-end suite.
 #   PROVIDER=sandbox|kind  the provider of the fleet: processes without kubelets, or clusters of kind
 #   FOCUS=REGEX            only the specs with a matching sentence; a FOCUS that matches no spec fails
 #   KEEP=1                 use the fleet that an earlier run with KEEP=1 left, and leave it running afterwards
 #   VERSION=VERSION        for kind: the version of the images, which `make e2e` gives
 #   KIND_NODE_IMAGE=NAME   for kind: the image of the nodes; by default the image that `make kind-node` builds
-# The suite reads provider and keep from FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP.
+# The suite gets PROVIDER and KEEP as FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -25,12 +25,12 @@ if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
 	if tar -C "$pod" -cf - pod | docker import --change 'ENTRYPOINT ["/pod"]' - fairlead/e2e-pod:local >/dev/null; then
 		docker save --output _artifacts/images/e2e-pod.tar fairlead/e2e-pod:local
 	else
-		echo "make e2e: no container engine loaded the image of the test pods; the suite reports the cause" >&2
+		echo "make e2e: no container engine could load the image of the test pods; the suite will print the reason" >&2
 	fi
 fi
 
-# -v lets ginkgo's progress and its summary through while it runs; -count=1 because Go cannot cache results that depend on a fleet.
-# Go's timeout is a minute longer than ginkgo's, so that ginkgo reports where the suite hung.
+# -v prints ginkgo's progress and summary while the suite runs. -count=1 is set because Go must not reuse a result that
+# depends on a fleet. Go's timeout is a minute longer than ginkgo's, so that ginkgo can report the spec that hangs.
 set -- -v -count=1 -timeout 61m ./test/e2e -ginkgo.timeout=60m -ginkgo.no-color -ginkgo.fail-on-empty
 [ -z "${FOCUS:-}" ] || set -- "$@" "-ginkgo.focus=$FOCUS"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fuzzes every target in the tree, one after the other, each for TIME (30s by default).
-# The script lists the targets with the test binaries, so a new target needs no entry anywhere.
+# The script finds the fuzz targets itself, so a new target needs no entry in a list.
 set -eu
 
 cd "$(dirname "$0")/.."

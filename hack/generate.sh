@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Generates from the Go types the deep copies in apis/ and the CRDs in config/crd, and from config/ the copies in the chart.
-# All files are written to a temporary folder first and then copied, so that a type that cannot be generated leaves the
-# last good files in place.
+# Generates the deep copies in apis/ and the CRDs in config/crd from the Go types, and the chart's copies from config/.
+# The script writes to a temporary folder first and copies at the end. So an error in a type leaves the present files
+# unchanged.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ for package in apis/*/; do
 	cp "$new/$package/zz_generated.deepcopy.go" "$package/"
 done
 mkdir -p config/crd
-# Remove the CRD of a kind that no longer exists. kustomization.yaml is written by hand and stays.
+# Remove the CRDs of kinds that do not exist any more. kustomization.yaml is written by hand, so it stays.
 for old in config/crd/*_*.yaml; do
 	[ -e "$new/crd/${old##*/}" ] || rm -f "$old"
 done

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Container images of manager, collector and hostctl, for linux/amd64 and linux/arm64, without a container engine.
+# Builds the container images of manager, collector and hostctl, for linux/amd64 and linux/arm64, without a container
+# engine.
 #   PUSH=REGISTRY/PREFIX  push them there, with the credentials of `docker login`
 #   ARCH=amd64            only for this architecture
 #   OUT=DIR               the folder to write to; _artifacts/images by default
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 commit=$(git rev-parse HEAD)
 if [ -n "$(git status --porcelain)" ]; then
-	echo "make images: the work tree differs from commit $commit: the images say .dirty" >&2
+	echo "make images: the work tree differs from commit $commit, so the version of the images ends with .dirty" >&2
 	VERSION="$VERSION.dirty" commit="$commit.dirty"
 fi
 out=${OUT:-_artifacts/images}
@@ -23,4 +24,4 @@ root=$(pwd)
 cd hack/images
 go run . -root "$root" -out "$out" -push "${PUSH:-}" -arch "${ARCH:-amd64,arm64}" \
 	-version "$VERSION" -commit "$commit" -time "$(git log -1 --format=%ct)"
-echo "✓ $out: oci/ is an OCI layout; docker load -i $out/manager-linux-amd64.tar" >&2
+echo "✓ $out: oci/ is an OCI layout of all images; to load one: docker load -i $out/manager-linux-amd64.tar" >&2

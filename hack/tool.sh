@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the path of a program pinned in hack/tools, and builds it first when it is missing.
-# The name has a digest of the pins and of the Go release, so a new version gets a new name.
+# Prints the path of a program that hack/tools pins. Builds the program first if it is missing.
+# The file's name has a digest of the pinned versions and of the Go release, so a new version gets a new name.
 #
 # Usage: hack/tool.sh controller-gen|golangci-lint|govulncheck
 set -eu
@@ -26,10 +26,10 @@ path=bin/tools/$1-$digest
 if [ ! -x "$path" ]; then
 	echo "• building $1, once per version$([ "$1" != golangci-lint ] || echo '; this takes two to four minutes')" >&2
 	mkdir -p bin/tools
-	# Build under another name: an interrupted or a second build never leaves half a program under the real name.
+	# Build under another name, so that an interrupted build never leaves an incomplete program under the final name.
 	partial=$path.$$
 	trap 'rm -f "$root/$partial"' EXIT
-	# The caller's flags are for the product, not for the tools.
+	# The caller's GOFLAGS, GOOS and GOARCH are meant for Fairlead's programs, not for the tools.
 	(cd hack/tools && GOFLAGS=-buildvcs=false GOOS='' GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$root/$partial" "$package")
 	mv "$partial" "$path"
 	# Remove builds of older pins.

@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the checks that a reviewer need not make: generated files equal the output of their generators, modules are tidy, every file
-# names its license, and everything compiles for every platform of a release. The checks read the files of the work tree, so a dirty work tree and
-# a fresh clone give the same result. All checks run before the script fails.
+# Checks what no reviewer should have to check: generated files equal the output of their generators, modules are tidy,
+# every file names its license, and all programs compile for every platform of a release. The checks read the work tree,
+# also uncommitted files. All checks run before the script fails.
 set -eu
 
 cd "$(dirname "$0")/.."
 failed=
 
-# check WHAT REMEDY COMMAND…: the check passes when COMMAND succeeds and prints nothing on stdout.
+# check WHAT REMEDY COMMAND… passes if COMMAND succeeds and prints nothing to stdout. Else it prints WHAT, the output
+# and REMEDY.
 check() {
 	what=$1 remedy=$2
 	shift 2
@@ -23,7 +24,7 @@ check() {
 	failed=yes
 }
 
-# files PATTERN…: names of files in the work tree, with untracked files and without ignored ones.
+# files PATTERN… prints the names of matching files in the work tree, also of untracked files, but not of ignored ones.
 files() {
 	git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
 		[ ! -f "$file" ] || echo "$file"
@@ -47,7 +48,7 @@ stale_files() {
 
 without_license() {
 	files '*.go' '*.go.txt' '*.sh' '*.yaml' '*.yml' 'go.mod' '*/go.mod' Makefile .ci/run .gitattributes |
-		# Test data is compared byte for byte with what the programs print.
+		# Test data has no license line, because tests compare it byte for byte with the output of programs.
 		grep -v -e '/testdata/.*\.ya\?ml$' |
 		while read -r file; do
 			head -n 5 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
@@ -83,7 +84,7 @@ builds() {
 		CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build ./... >&2 || return 1
 	done
 	for arch in amd64 arm64; do
-		# hostctl runs on the laptops of users. Its command sandbox says that it needs Linux.
+		# Users run hostctl on laptops. Only its command sandbox needs Linux.
 		CGO_ENABLED=0 GOOS=darwin GOARCH=$arch go build -o /dev/null ./cmd/hostctl >&2 || return 1
 	done
 }
@@ -93,7 +94,7 @@ compare_manifests() {
 	(cd hack/manifests && go run . check)
 }
 
-# Packages of the root module and of the other modules.
+# Lists the packages without doc.go, in the root module and in the other modules.
 without_doc() {
 	files '*.go' | grep -v /testdata/ | sed 's,/[^/]*$,,' | sort -u | while read -r folder; do
 		[ -f "$folder/doc.go" ] || echo "$folder"
@@ -104,17 +105,17 @@ vets() {
 	go vet ./... >&2
 }
 
-check 'generated files follow from the types' 'the files named are regenerated now: look at the difference and commit it. Where none is named, mend the errors above; make generate shows them again' stale_files
+check 'generated files equal the output of their generators' 'the files above are regenerated now: read their difference and commit them. If no file is named, correct the errors above; make generate prints them again' stale_files
 check 'every source file names its license' 'begin each with "SPDX-License-Identifier: Apache-2.0" in a comment' without_license
 check 'Go files are formatted' 'run: gofmt -s -w on the files above' unformatted
-check 'every module is tidy' 'run go mod tidy in the folder of each; go mod tidy -diff says what it would change' untidy
-check 'the root module replaces nothing' 'go install …/cmd/hostctl@VERSION refuses a module with replace directives: move what needs them into a module of its own' replaced
-check 'the tests that docs/guarantees.md and SECURITY.md name are there' 'name the tests that hold these promises now' unknown_tests
-check 'docs/design.md and docs/guarantees.md have no line over 160 characters outside tables' 'break the lines above, one idea a sentence' long_lines
+check 'every module is tidy' 'run go mod tidy in the folder of each go.mod above; go mod tidy -diff shows what it changes' untidy
+check 'the root module replaces nothing' 'go install …/cmd/hostctl@VERSION refuses a module with replace directives: move the packages that need them into a module of their own' replaced
+check 'the tests that docs/guarantees.md and SECURITY.md name exist' 'replace the names above by those of the tests that check these promises now' unknown_tests
+check 'docs/design.md and docs/guarantees.md have no line over 160 characters outside tables' 'break the lines above' long_lines
 check 'every package has a doc.go' 'say in doc.go what the package holds, and define its words' without_doc
-check 'config/default and charts/fairlead give the same objects' 'mend what the lines above name; make generate writes the copies' compare_manifests
-check 'everything builds for linux/amd64 and linux/arm64, and hostctl for darwin' 'mend the errors above' builds
-check 'go vet finds nothing' 'mend the errors above' vets
+check 'config/default and charts/fairlead give the same objects' 'correct the objects that the lines above name; make generate writes the copies' compare_manifests
+check 'everything builds for linux/amd64 and linux/arm64, and hostctl for darwin' 'correct the errors above' builds
+check 'go vet finds nothing' 'correct the errors above' vets
 
 if [ -n "$failed" ]; then
 	echo "make verify: the checks marked ✗ above failed" >&2

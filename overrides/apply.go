@@ -13,13 +13,13 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// maxWork limits the work of the overrides of one rendering: about a quarter of a second, and 32 MiB. Copying a
-// megabyte of objects takes a twentieth of that.
+// maxWork bounds the work of all overrides for one rendering, in the units of jsonpatch.Budget. It allows about a quarter of a second of
+// computing, or 32 MiB of written memory. To copy the largest wrapper once (1 MiB of JSON) takes about a twentieth of maxWork.
 const maxWork = 64 << 20
 
-// Apply applies the overrides that select a member to objects, and returns the result. It returns objects that no
-// override changes as they are, and copies of the others. work is the number of units that Apply took, also if it
-// failed. An error is an *Error.
+// Apply applies the overrides that select member m to objects, in the order of the spec. It returns a list with a copy of each object that
+// an override targets, and with the same pointer for every other object. work is the number of units that were spent, also
+// after an error. Every error is an *Error.
 func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (result []*unstructured.Unstructured, work int64, err error) {
 	r := &rendering{member: m, objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects))}
 	r.budget = jsonpatch.NewBudget(maxWork)
@@ -33,18 +33,19 @@ func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (r
 	return r.result, r.budget.Spent(), nil
 }
 
-// rendering holds the objects for one member after the overrides that were applied so far.
+// rendering is the state of Apply for one member.
 type rendering struct {
 	member  selection.Member
-	objects []*unstructured.Unstructured // as the wrapper has them
+	objects []*unstructured.Unstructured // the objects of the wrapper, which Apply does not change
 	result  []*unstructured.Unstructured
-	depths  []int // an upper bound of the depth of result; 0 if no override has changed it
+	depths  []int // for each object in result, an upper bound of its nesting depth; 0 if no override has targeted the object
 	budget  jsonpatch.Budget
-	// rehearsing means that there is no real member. An operation that fails without one is skipped.
+	// rehearsing is true in ValidateWork, which has no real member. An operation that fails there could work for a real
+	// member, so ValidateWork skips it, unless it fails because of its cost.
 	rehearsing bool
 }
 
-// apply applies one override to the objects that it targets.
+// apply applies one override to the objects that its target matches.
 func (r *rendering) apply(o *override) *Error {
 	fail := func(part, doing string, err error) *Error {
 		return &Error{Override: o.index, Operation: None, Part: part, Doing: doing, Member: r.member.Name,
@@ -78,7 +79,7 @@ func (r *rendering) apply(o *override) *Error {
 
 func title(obj *unstructured.Unstructured) string { return obj.GetKind() + " " + obj.GetName() }
 
-// patch applies the operations of an override to one object.
+// patch applies the operations of an override to result[index].
 func (r *rendering) patch(o *override, index int) *Error {
 	obj, original, m := r.result[index], r.objects[index], r.member
 	doc := jsonpatch.NewDocument(obj.Object, isSecret(original), &r.budget, &r.depths[index])
@@ -118,7 +119,7 @@ func (r *rendering) patch(o *override, index int) *Error {
 	if err := r.budget.Take(metadataEntries(obj.Object)); err != nil {
 		return o.patch[last].failed(o.index, last, m, err)
 	}
-	// Only the result counts: an operation may move a field away, and a later one move it back.
+	// Compare only the object after all operations: one operation may move a protected field away, and a later one may move it back.
 	_, t := protectedChange(original.Object, obj.Object)
 	if t != nil && crossed == nil {
 		crossed = o.patch[last].failed(o.index, last, m, t)
@@ -129,8 +130,8 @@ func (r *rendering) patch(o *override, index int) *Error {
 	return nil
 }
 
-// resolve determines the value that an operation writes for the member. skip is true if the member lacks a label and
-// the operation is then to be skipped. missing is the failure if the member lacks a label otherwise.
+// resolve returns the operation with the value for this member. If the operation takes its value from a label that the member lacks, and
+// there is no default, resolve returns skip = true with whenMissing: Skip, and a Failure in missing without it.
 func (r *rendering) resolve(op *operation) (resolved *jsonpatch.Operation, skip bool, missing *jsonpatch.Failure) {
 	if op.source == nil {
 		return &op.Operation, false, nil
@@ -151,7 +152,7 @@ func (r *rendering) resolve(op *operation) (resolved *jsonpatch.Operation, skip 
 	return &filled, false, nil
 }
 
-// merge applies the merge of an override to one object.
+// merge merges an override's field merge into obj. original is the object before all overrides.
 func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured) *Error {
 	fail := func(path, problem string, costly bool) *Error {
 		return &Error{Override: o.index, Operation: None, Part: "merge", Doing: "changing fields", Path: path, Member: r.member.Name,
@@ -159,7 +160,7 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 	}
 	gvk := original.GroupVersionKind()
 	if !isStrategic(gvk) && o.directive != "" {
-		return fail("", fmt.Sprintf("%s belongs to the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch",
+		return fail("", fmt.Sprintf("%s is a directive of the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch",
 			o.directive, gvk.Kind), false)
 	}
 	merged, err := merge(obj.Object, gvk, o.merge, &r.budget)
@@ -169,7 +170,7 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 	if err != nil {
 		problem := err.Error()
 		if isSecret(original) && !jsonpatch.IsTooCostly(err) {
-			problem = "the strategic merge does not accept it (Fairlead does not show the reason, because it may hold a Secret's values)"
+			problem = "the strategic merge does not accept the patch (Fairlead does not show why, because the reason may contain a Secret's values)"
 		}
 		return fail("", problem, jsonpatch.IsTooCostly(err))
 	}

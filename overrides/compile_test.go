@@ -78,15 +78,15 @@ func TestTargets(t *testing.T) {
 		"a name means one":              {target: v1alpha1.OverrideTarget{Kind: "Service", Name: "b"}, want: []int{3}},
 		"the core group is empty":       {target: v1alpha1.OverrideTarget{Group: text(""), Kind: "Service", Name: "a"}, want: []int{2}},
 		"a group tells kinds apart":     {target: v1alpha1.OverrideTarget{Group: text("example.com"), Kind: "Ingress"}, want: []int{1}},
-		"a kind of two groups":          {target: v1alpha1.OverrideTarget{Kind: "Ingress"}, err: `the wrapper holds the kind Ingress of several groups: give group, one of "example.com", "networking.k8s.io"`},
-		"a name does not choose groups": {target: v1alpha1.OverrideTarget{Kind: "Ingress", Name: "a"}, err: `the wrapper holds the kind Ingress of several groups: give group, one of "example.com", "networking.k8s.io"`},
+		"a kind of two groups":          {target: v1alpha1.OverrideTarget{Kind: "Ingress"}, err: `the wrapper has the kind Ingress from several API groups: set group to one of "example.com", "networking.k8s.io"`},
+		"a name does not choose groups": {target: v1alpha1.OverrideTarget{Kind: "Ingress", Name: "a"}, err: `the wrapper has the kind Ingress from several API groups: set group to one of "example.com", "networking.k8s.io"`},
 		"nothing of that name": {
 			target: v1alpha1.OverrideTarget{Kind: "Service", Name: "c"},
-			err:    `no object of the wrapper is a Service named "c"; the wrapper holds Ingress a, Ingress b, Service a, Service b`,
+			err:    `the wrapper has no object that is a Service named "c"; the wrapper holds Ingress a, Ingress b, Service a, Service b`,
 		},
 		"nothing of that kind in the group": {
 			target: v1alpha1.OverrideTarget{Group: text("apps"), Kind: "Service"},
-			err:    `no object of the wrapper is a Service of group "apps"; the wrapper holds Ingress a, Ingress b, Service a, Service b`,
+			err:    `the wrapper has no object that is a Service of group "apps"; the wrapper holds Ingress a, Ingress b, Service a, Service b`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestATargetThatMatchesNothingIsAnErrorForThatMember(t *testing.T) {
 	list := parse(t, `[{clusters: {names: [east]}, target: {kind: Service}, merge: {a: 1}}]`)
 	objects := []*unstructured.Unstructured{object(t, widget)}
 	_, err := Apply(objects, list, east)
-	want := "overrides[0].target: looking for its objects for member east: no object of the wrapper is a Service; the wrapper holds Widget cog"
+	want := "overrides[0].target: looking for its objects for member east: the wrapper has no object that is a Service; the wrapper holds Widget cog"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

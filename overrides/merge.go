@@ -14,13 +14,14 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
-// isStrategic reports whether a kind has a strategic merge. Only built-in kinds have one, because their Go types name
-// the merge keys of lists.
+// isStrategic reports whether Kubernetes defines a strategic merge for a kind. It does so for built-in kinds only: tags in their Go types name the
+// merge keys of lists.
 func isStrategic(gvk schema.GroupVersionKind) bool {
 	return scheme.Scheme.Recognizes(gvk)
 }
 
-// merge merges patch into an object and returns the result. It consumes the object, and leaves patch unchanged.
+// merge merges patch into object and returns the result. It may change object, so the caller must use the result in its place. patch stays
+// unchanged.
 func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any, b *jsonpatch.Budget) (merged map[string]any, err error) {
 	if err := b.Write(jsonpatch.Size(patch)); err != nil {
 		return nil, err
@@ -34,9 +35,9 @@ func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]
 		return nil, fmt.Errorf("finding the merge keys of %s: %w", gvk.Kind, err)
 	}
 	defer func() {
-		// The strategic merge expects input that fits the kind, and an author's input may not fit.
+		// The library panics if the patch or the object has an unexpected form, and an author can write such a patch.
 		if r := recover(); r != nil {
-			merged, err = nil, fmt.Errorf("the strategic merge cannot read it: %v", r)
+			merged, err = nil, fmt.Errorf("the strategic merge cannot read the patch: %v", r)
 		}
 	}()
 	tags, err := strategicpatch.NewPatchMetaFromStruct(typed)
@@ -48,12 +49,12 @@ func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]
 	}
 	merged, err = strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(object, patch, tags)
 	if err != nil {
-		return nil, fmt.Errorf("the strategic merge does not accept it: %w", err)
+		return nil, fmt.Errorf("the strategic merge does not accept the patch: %w", err)
 	}
 	return merged, nil
 }
 
-// mergeJSON applies a JSON merge patch (RFC 7386) to an object.
+// mergeJSON applies patch to object as a JSON merge patch (RFC 7386).
 func mergeJSON(object, patch map[string]any) map[string]any {
 	for key, value := range patch {
 		switch v := value.(type) {
@@ -72,8 +73,8 @@ func mergeJSON(object, patch map[string]any) map[string]any {
 	return object
 }
 
-// directive returns the key of a directive of the strategic merge in a value, "" if there is none. In a JSON merge
-// patch the directive would become a field of the object.
+// directive returns the first key in value, at any depth, that is a directive of the strategic merge, for example $patch; "" if there is none. A
+// JSON merge patch would write such a key into the object as a field.
 func directive(value any) string {
 	switch v := value.(type) {
 	case map[string]any:

@@ -59,7 +59,7 @@ func TestMerge(t *testing.T) {
 			obj := object(t, tc.object)
 			before := obj.DeepCopy()
 			list := mergeOf(t, tc.kind, tc.merge)
-			for range 2 { // the second time shows whether the merge itself was used up
+			for range 2 { // a second time, which fails if the first one changed the compiled merge
 				got, err := Apply([]*unstructured.Unstructured{obj}, list, east)
 				if err != nil {
 					t.Fatal(err)
@@ -99,7 +99,7 @@ func TestMergeErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ object, kind, merge, want string }{
 		"a directive for a kind without strategic merge": {
 			widget, "Widget", `{spec: {parts: [{name: a, $patch: delete}]}}`,
-			"overrides[0].merge: changing fields of Widget cog for member east: $patch belongs to the strategic merge, but the kind Widget gets a JSON merge patch: to remove a field use patch",
+			"overrides[0].merge: changing fields of Widget cog for member east: $patch is a directive of the strategic merge, but the kind Widget gets a JSON merge patch: to remove a field use patch",
 		},
 		"a list where the kind has objects": {
 			deployment, "Deployment", `{spec: {template: {spec: {containers: [1]}}}}`,
@@ -107,7 +107,7 @@ func TestMergeErrors(t *testing.T) {
 		},
 		"an unknown directive": {
 			deployment, "Deployment", `{spec: {$patch: explode}}`,
-			"overrides[0].merge: changing fields of Deployment web for member east: the strategic merge does not accept it:",
+			"overrides[0].merge: changing fields of Deployment web for member east: the strategic merge does not accept the patch:",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

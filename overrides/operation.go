@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// newOperation reads an operation. CEL checks the fields of an operation at admission. newOperation checks them again,
-// because a client can bypass admission.
+// newOperation parses an operation. It repeats the checks of CEL, because a wrapper can have been stored without admission. If its error is about one
+// field, the error begins with the name of the field.
 func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 	op := operation{Operation: jsonpatch.Operation{Op: from.Op}}
 	if from.Op == "" {
@@ -41,14 +41,15 @@ func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 	switch {
 	case from.Op == v1alpha1.PatchTest && from.Value == nil && from.ValueFrom == nil:
-		// An API server drops a null. So a test without a value is a test for null (RFC 6902, section 4.6).
+		// value: null never reaches this point as a value, because an API server drops the null. So a test without a value may
+		// be a test for null (RFC 6902, section 4.6).
 	case (from.Value == nil) == (from.ValueFrom == nil):
-		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (a null counts as no value: to remove a field use remove)", from.Op)
+		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (null counts as no value: to remove a field use op: remove)", from.Op)
 	case from.ValueFrom != nil:
 		if op.source, err = newSource(from.ValueFrom); err != nil {
 			return fmt.Errorf("valueFrom: %w", err)
 		}
-	case len(from.Value.Raw) > 0: // without a value, it is null
+	case len(from.Value.Raw) > 0: // an empty Raw means null
 		value, err := strictjson.DecodeValue(from.Value.Raw)
 		if err != nil {
 			return fmt.Errorf("value: %w", err)
@@ -58,7 +59,7 @@ func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 	return nil
 }
 
-// failed returns the Error of an operation, with its place.
+// failed returns the Error for this operation. override and index are the indexes of the override and of the operation, and err is the cause.
 func (op *operation) failed(override, index int, m selection.Member, err error) *Error {
 	e := &Error{
 		Override:  override,

@@ -97,15 +97,15 @@ func TestPatchErrorsNamePlaceCauseAndRemedy(t *testing.T) {
 	for name, tc := range map[string]struct{ patch, want, found string }{
 		"replacing a missing field": {
 			patch: `[{op: replace, path: /spec/paused, value: true}]`,
-			want:  `overrides[0].patch[0]: replacing /spec/paused of Deployment web for member east: the path is not there; "add" makes it`,
+			want:  `overrides[0].patch[0]: replacing /spec/paused of Deployment web for member east: the path does not exist in the object; "add" creates it`,
 		},
 		"replacing below a missing field": {
 			patch: `[{op: replace, path: /spec/strategy/type, value: x}]`,
-			want:  `overrides[0].patch[0]: replacing /spec/strategy/type of Deployment web for member east: the path is not there, nor is /spec/strategy; add that first`,
+			want:  `overrides[0].patch[0]: replacing /spec/strategy/type of Deployment web for member east: the path does not exist, because /spec/strategy is missing: add that first`,
 		},
 		"adding below a missing field": {
 			patch: `[{op: add, path: /spec/strategy/type, value: x}]`,
-			want:  `overrides[0].patch[0]: adding /spec/strategy/type of Deployment web for member east: the path is not there, nor is /spec/strategy; add that first`,
+			want:  `overrides[0].patch[0]: adding /spec/strategy/type of Deployment web for member east: the path does not exist, because /spec/strategy is missing: add that first`,
 		},
 		"adding into a number": {
 			patch: `[{op: add, path: /spec/replicas/x, value: 1}]`,
@@ -114,19 +114,19 @@ func TestPatchErrorsNamePlaceCauseAndRemedy(t *testing.T) {
 		},
 		"removing a missing field": {
 			patch: `[{op: test, path: /kind, value: Deployment}, {op: remove, path: /spec/paused}]`,
-			want:  `overrides[0].patch[1]: removing /spec/paused of Deployment web for member east: the path is not there, so there is nothing to remove`,
+			want:  `overrides[0].patch[1]: removing /spec/paused of Deployment web for member east: the path does not exist, so there is nothing to remove`,
 		},
 		"an index past the end": {
 			patch: `[{op: replace, path: /spec/template/spec/containers/2/image, value: x}]`,
-			want:  `overrides[0].patch[0]: replacing /spec/template/spec/containers/2/image of Deployment web for member east: the path is not there: the list /spec/template/spec/containers has 2 items`,
+			want:  `overrides[0].patch[0]: replacing /spec/template/spec/containers/2/image of Deployment web for member east: the path does not exist: the list /spec/template/spec/containers has 2 items`,
 		},
 		"an index that is no number": {
 			patch: `[{op: replace, path: /spec/template/spec/containers/app/image, value: x}]`,
-			want:  `overrides[0].patch[0]: replacing /spec/template/spec/containers/app/image of Deployment web for member east: /spec/template/spec/containers is a list: "app" is no index of it (0, 1, 2 …)`,
+			want:  `overrides[0].patch[0]: replacing /spec/template/spec/containers/app/image of Deployment web for member east: /spec/template/spec/containers is a list, and "app" is not an index (0, 1, 2 …)`,
 		},
 		"an index with a leading zero": {
 			patch: `[{op: remove, path: /spec/template/spec/containers/01}]`,
-			want:  `overrides[0].patch[0]: removing /spec/template/spec/containers/01 of Deployment web for member east: /spec/template/spec/containers is a list: "01" is no index of it (0, 1, 2 …)`,
+			want:  `overrides[0].patch[0]: removing /spec/template/spec/containers/01 of Deployment web for member east: /spec/template/spec/containers is a list, and "01" is not an index (0, 1, 2 …)`,
 		},
 		"removing past the last item": {
 			patch: `[{op: remove, path: /spec/template/spec/containers/-}]`,
@@ -134,37 +134,37 @@ func TestPatchErrorsNamePlaceCauseAndRemedy(t *testing.T) {
 		},
 		"inserting past the end": {
 			patch: `[{op: add, path: /spec/template/spec/containers/3, value: {}}]`,
-			want:  `overrides[0].patch[0]: adding /spec/template/spec/containers/3 of Deployment web for member east: the list /spec/template/spec/containers has 2 items; "-" appends`,
+			want:  `overrides[0].patch[0]: adding /spec/template/spec/containers/3 of Deployment web for member east: the index is too large: the list /spec/template/spec/containers has 2 items; "-" appends an item`,
 		},
 		"a test that fails": {
 			patch: `[{op: test, path: /spec/replicas, value: 4}]`,
-			want:  `overrides[0].patch[0]: testing /spec/replicas of Deployment web for member east: it is 3, the test wants 4`,
+			want:  `overrides[0].patch[0]: testing /spec/replicas of Deployment web for member east: the value is 3, but the test expects 4`,
 			found: "3",
 		},
 		"a test of a missing field": {
 			patch: `[{op: test, path: /spec/paused, value: true}]`,
-			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused is not there; the test wants true`,
+			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused does not exist in the object; the test expects true`,
 		},
 		"a test for null of another value": {
 			patch: `[{op: test, path: /spec/replicas, value: null}]`,
-			want:  `overrides[0].patch[0]: testing /spec/replicas of Deployment web for member east: it is 3, the test wants null`,
+			want:  `overrides[0].patch[0]: testing /spec/replicas of Deployment web for member east: the value is 3, but the test expects null`,
 			found: "3",
 		},
 		"a test for null of a missing field": {
 			patch: `[{op: test, path: /spec/paused, value: null}]`,
-			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused is not there; the test wants null`,
+			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused does not exist in the object; the test expects null`,
 		},
 		"a null to be added": {
 			patch: `[{op: add, path: /spec/x, value: null}]`,
-			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (a null counts as no value: to remove a field use remove)`,
+			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (null counts as no value: to remove a field use op: remove)`,
 		},
 		"moving into itself": {
 			patch: `[{op: move, from: /spec, path: /spec/template/spec}]`,
-			want:  `overrides[0].patch[0]: moving /spec to /spec/template/spec of Deployment web for member east: /spec/template/spec lies within /spec: nothing can be moved into itself`,
+			want:  `overrides[0].patch[0]: moving /spec to /spec/template/spec of Deployment web for member east: /spec/template/spec is below /spec: a value cannot be moved into itself`,
 		},
 		"copying a missing field": {
 			patch: `[{op: copy, from: /spec/paused, path: /spec/x}]`,
-			want:  `overrides[0].patch[0]: copying /spec/paused to /spec/x of Deployment web for member east: /spec/paused is not there`,
+			want:  `overrides[0].patch[0]: copying /spec/paused to /spec/x of Deployment web for member east: /spec/paused does not exist in the object`,
 		},
 		"a label that the member lacks": {
 			patch: `[{op: add, path: /spec/x, valueFrom: {fieldPath: "metadata.labels['zone']"}}]`,
@@ -176,7 +176,7 @@ func TestPatchErrorsNamePlaceCauseAndRemedy(t *testing.T) {
 		},
 		"no value": {
 			patch: `[{op: add, path: /spec/x}]`,
-			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (a null counts as no value: to remove a field use remove)`,
+			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (null counts as no value: to remove a field use op: remove)`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,15 +13,14 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// protected are the fields that no override changes: the identity and the owners of an object, the fields that the
-// member's API server writes, and Fairlead's marks. AnnotationKeep and AnnotationReplace are not among them, because
-// the author sets them.
+// protected are the fields that no override may change: the identity and the owners of an object, the fields that the member's API server writes, and
+// Fairlead's marks. The annotations AnnotationKeep and AnnotationReplace are not protected: they are settings of the author.
 var protected = []protection{
-	{jsonpointer.Pointer{"apiVersion"}, "an override changes an object and does not make it another object"},
-	{jsonpointer.Pointer{"kind"}, "an override changes an object and does not make it another object"},
-	{jsonpointer.Pointer{"metadata", "name"}, "an override changes an object and does not make it another object"},
-	{jsonpointer.Pointer{"metadata", "namespace"}, "an override changes an object and does not make it another object"},
-	{jsonpointer.Pointer{"metadata", "generateName"}, "it would make a new object at each push"},
+	{jsonpointer.Pointer{"apiVersion"}, "the field identifies the object, and an override must not make it another object"},
+	{jsonpointer.Pointer{"kind"}, "the field identifies the object, and an override must not make it another object"},
+	{jsonpointer.Pointer{"metadata", "name"}, "the field identifies the object, and an override must not make it another object"},
+	{jsonpointer.Pointer{"metadata", "namespace"}, "the field identifies the object, and an override must not make it another object"},
+	{jsonpointer.Pointer{"metadata", "generateName"}, "generateName would make a new object at each push"},
 	{jsonpointer.Pointer{"metadata", "ownerReferences"}, "only the member names the owners of its objects"},
 	{jsonpointer.Pointer{"metadata", "finalizers"}, "a finalizer from the host would block the object's deletion: no controller on the member removes it"},
 	{jsonpointer.Pointer{"status"}, "only the member writes it"},
@@ -42,7 +41,7 @@ var protected = []protection{
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "only the member's administrator gives Fairlead permissions on a member"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "only the member's administrator gives Fairlead permissions on a member"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen}, "only the member's administrator opens namespaces: remove this label"},
-	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets it when it creates a namespace: remove this label"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets this label when it creates a namespace: remove the label"},
 }
 
 var (
@@ -50,7 +49,7 @@ var (
 	installPlanApproval = jsonpointer.Pointer{"spec", "installPlanApproval"}
 )
 
-// manual protects a Subscription that spec.upgrade names: it stays Manual.
+// manual protects spec.installPlanApproval of a Subscription that spec.upgrade names.
 var manual = protection{installPlanApproval, "spec.upgrade names this Subscription, and without Manual OLM would upgrade past its target"}
 
 type protection struct {
@@ -58,8 +57,8 @@ type protection struct {
 	why  string
 }
 
-// protectedChange compares an object with its earlier state, and returns the first protected field that has changed.
-// null and absent are equal. The second result is nil if no field has changed.
+// protectedChange compares an object before and after the overrides. It returns the first protected field that differs and a Failure about this field,
+// or a nil Failure if all are equal. An absent field equals a null.
 func protectedChange(before, after map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
 	for i := range protected {
 		if t := protected[i].change(before, after); t != nil {
@@ -72,7 +71,7 @@ func protectedChange(before, after map[string]any) (jsonpointer.Pointer, *jsonpa
 		}
 	}
 	if r := reserved(&unstructured.Unstructured{Object: after}); r != nil {
-		return r.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would set %s to a value that no federated object may have: %s", r.path, r.why)}
+		return r.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would set %s to a value that no wrapped object may have: %s", r.path, r.why)}
 	}
 	return malformed(after)
 }
@@ -86,8 +85,8 @@ func (p *protection) change(before, after map[string]any) *jsonpatch.Failure {
 	return &jsonpatch.Failure{Problem: fmt.Sprintf("this would change %s, which no override may: %s", p.path, p.why)}
 }
 
-// malformed reports whether the metadata of an object cannot carry marks. For example, a label that is no string would
-// make the object lose all labels when the manager sets the marks.
+// malformed returns a path and a Failure if the labels or annotations of an object have a form with which the manager cannot add the marks. For example,
+// if a label is not a string, adding a mark would remove all labels.
 func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
@@ -111,12 +110,12 @@ func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) 
 	return nil, nil
 }
 
-// servedGroup is the field with the group that a CustomResourceDefinition serves. A CRD of a reserved group is
-// reserved.
+// servedGroup is the path of the API group in a CustomResourceDefinition. An override must not change it to Fairlead's own group, which no wrapper
+// may define.
 var servedGroup = jsonpointer.Pointer{"spec", "group"}
 
-// mayChangeProtected reports whether an operation can change a protected field. It only selects the operations after
-// which the fields are compared, so that an error can name the operation. The final result is always compared.
+// mayChangeProtected reports whether an operation could change a protected field. Apply compares the protected fields after each such operation, so
+// that its error can name the operation. In any case Apply compares them after the last operation.
 func (op *operation) mayChangeProtected() bool {
 	if op.Op == v1alpha1.PatchTest {
 		return false
@@ -124,13 +123,13 @@ func (op *operation) mayChangeProtected() bool {
 	return holdsProtected(op.Path) || op.Op == v1alpha1.PatchMove && holdsProtected(op.From)
 }
 
-// holdsProtected reports whether a pointer leads into a part of the object with protected fields.
+// holdsProtected reports whether a change at path p could change a protected field.
 func holdsProtected(p jsonpointer.Pointer) bool {
 	return p.Contains(servedGroup) || servedGroup.Contains(p) || p.Contains(installPlanApproval) || installPlanApproval.Contains(p) ||
 		slices.ContainsFunc(protected, func(one protection) bool { return one.path[0] == p[0] })
 }
 
-// metadataEntries is the cost of one check for changed protected fields.
+// metadataEntries returns the cost, in units, to compare the protected fields of an object once.
 func metadataEntries(object map[string]any) int64 {
 	n := len(protected)
 	if metadata, ok := object["metadata"].(map[string]any); ok {

@@ -14,8 +14,8 @@ import (
 
 func TestOverridesNeverChangeProtectedFields(t *testing.T) {
 	for name, tc := range map[string]struct {
-		patch, merge string // one of them
-		want         string // the part after "for member east: "
+		patch, merge string // each case sets one of the two
+		want         string // what follows "for member east: " in the error
 	}{
 		"apiVersion":                            {patch: `[{op: replace, path: /apiVersion, value: v2}]`, want: "this would change /apiVersion"},
 		"kind":                                  {patch: `[{op: replace, path: /kind, value: Gadget}]`, want: "this would change /kind"},
@@ -72,14 +72,14 @@ func TestNoOverrideMakesAReservedObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Apply([]*unstructured.Unstructured{object(t, crd)}, list, east)
-			if err == nil || !strings.Contains(err.Error(), "for member east: this would set /spec/group to a value that no federated object may have") {
+			if err == nil || !strings.Contains(err.Error(), "for member east: this would set /spec/group to a value that no wrapped object may have") {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 }
 
-// A Subscription that spec.upgrade names has the annotation before the overrides are applied.
+// upgraded is a Subscription as it is before the overrides if spec.upgrade names it: with AnnotationTargetCSV.
 const upgraded = `{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a, annotations: {federation.fairlead.dev/target-csv: a.v1.0.0}},
   spec: {installPlanApproval: Manual, channel: stable}}`
 

@@ -14,10 +14,9 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Reserved returns an error for an object that no wrapper may bring to a member, whatever permissions its author has.
-// These are Fairlead's own objects, system namespaces, and objects with a label by which a member's administrator gives
-// Fairlead permissions. The error begins with the JSON pointer of the field that makes the object reserved. Admission,
-// rendering and push all call Reserved.
+// Reserved returns an error for an object that no wrapper may have, whatever permissions its author has: Fairlead's own objects, system namespaces,
+// and objects with a label by which a member's administrator gives Fairlead permissions. The error begins with the JSON pointer of
+// the field that makes the object reserved. Admission, rendering and push each call Reserved.
 func Reserved(obj *unstructured.Unstructured) error {
 	if r := reserved(obj); r != nil {
 		return fmt.Errorf("%s: %s", r.path, r.why)
@@ -25,30 +24,29 @@ func Reserved(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// IsSystemNamespace reports whether a namespace is closed to Fairlead, on every member and under every policy.
+// IsSystemNamespace reports whether Fairlead writes no objects into this namespace, on any member and under any namespacePolicy.
 func IsSystemNamespace(name string) bool {
 	return name == v1alpha1.SystemNamespace || strings.HasPrefix(name, "kube-")
 }
 
 const (
-	whyOwn    = "Fairlead's own objects are not federated: `hostctl join` installs what a member needs"
+	whyOwn    = "a wrapper cannot contain Fairlead's own objects: `hostctl join` installs what a member needs"
 	whySystem = "kube-* namespaces are Kubernetes' own and " + v1alpha1.SystemNamespace + " is Fairlead's"
 )
 
-// reservedLabels are labels that no wrapper sets on any object.
+// reservedLabels are labels that no object of a wrapper may have.
 var reservedLabels = []protection{
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost},
 		"this label would give Fairlead more permissions on the member; only the member's administrator may set it, on the member itself"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector},
 		"this label would let Fairlead read more on the member; only the member's administrator may set it, on the member itself"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen},
-		"it opens a namespace to Fairlead, and only the member's administrator sets it: remove it"},
+		"this label opens a namespace to Fairlead, and only the member's administrator may set it: remove the label"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade},
-		"the manager sets it when it creates a namespace: remove it"},
+		"the manager sets this label when it creates a namespace: remove the label"},
 }
 
-// reservedNames are the kinds of which objects named fairlead or fairlead-… are Fairlead's own. OpenShift serves RBAC
-// under a second group.
+// reservedNames are the kinds of which Fairlead has objects named fairlead or fairlead-… OpenShift serves the RBAC kinds under a second API group, too.
 var reservedNames = map[schema.GroupKind]bool{
 	{Kind: "ServiceAccount"}:                                                          true,
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:                         true,
@@ -67,12 +65,12 @@ var reservedNames = map[schema.GroupKind]bool{
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     true,
 }
 
-// reservations are the rules, in order. A rule returns nil if it does not apply.
+// reservations are the rules that make an object reserved. A rule returns nil if it does not concern the object.
 var reservations = []func(*unstructured.Unstructured) *protection{
 	ofOurGroup, servingOurGroup, calledLikeOurs, systemNamespace, withReservedLabel,
 }
 
-// reserved returns the field that makes an object reserved, nil if none does. The object may be malformed.
+// reserved returns the field that makes an object reserved and the reason, or nil. The object can be malformed.
 func reserved(obj *unstructured.Unstructured) *protection {
 	for _, rule := range reservations {
 		if r := rule(obj); r != nil {
@@ -89,8 +87,8 @@ func ofOurGroup(obj *unstructured.Unstructured) *protection {
 	return &protection{jsonpointer.Pointer{"apiVersion"}, "Fairlead's own kinds are not federated: create them on the host itself"}
 }
 
-// servingOurGroup recognizes a CRD and an APIService of Fairlead's group: they decide which server serves the group.
-// Their names end in the group.
+// servingOurGroup concerns the CRDs and APIServices of Fairlead's API group: these decide which server serves the group. Kubernetes requires that
+// their names end in the group.
 func servingOurGroup(obj *unstructured.Unstructured) *protection {
 	if kind := obj.GetKind(); kind != "CustomResourceDefinition" && kind != "APIService" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// match returns the indexes of the objects that a target selects.
+// match returns the indexes of the objects that a target matches. It returns an error if the target matches none.
 func match(target *v1alpha1.OverrideTarget, objects []*unstructured.Unstructured) ([]int, error) {
 	if target.Kind == "" {
 		return nil, errors.New("kind is missing: give the kind of the objects that the override changes; the wrapper holds " + holds(objects))
@@ -39,9 +39,9 @@ func match(target *v1alpha1.OverrideTarget, objects []*unstructured.Unstructured
 		for i := range groups {
 			groups[i] = strconv.Quote(groups[i])
 		}
-		return nil, fmt.Errorf("the wrapper holds the kind %s of several groups: give group, one of %s", target.Kind, strings.Join(groups, ", "))
+		return nil, fmt.Errorf("the wrapper has the kind %s from several API groups: set group to one of %s", target.Kind, strings.Join(groups, ", "))
 	case len(matched) == 0:
-		return nil, errors.New("no object of the wrapper is " + describe(target) + "; the wrapper holds " + holds(objects))
+		return nil, errors.New("the wrapper has no object that is " + describe(target) + "; the wrapper holds " + holds(objects))
 	}
 	return matched, nil
 }
@@ -57,7 +57,7 @@ func describe(target *v1alpha1.OverrideTarget) string {
 	return text
 }
 
-// holds lists some of the wrapper's objects, as a hint for the author.
+// holds lists the kinds and names of the first objects of the wrapper. Errors show the list as a hint.
 func holds(objects []*unstructured.Unstructured) string {
 	const most = 8
 	var names []string

@@ -18,16 +18,15 @@ import (
 )
 
 const (
-	// maxObjects is the highest number of objects in a wrapper.
+	// maxObjects bounds the number of objects in a wrapper.
 	maxObjects = 64
-	// maxWrapped is the largest sum of the bytes of their JSON.
+	// maxWrapped bounds the size of these objects together, as JSON, in bytes.
 	maxWrapped = 1 << 20
 )
 
-// Validate returns the faults of a wrapper's spec that CEL cannot find. namespace is the wrapper's namespace on the
-// host, "" for a ClusterFederated. The webhook, the controller and hostctl all call Validate. So if a wrapper bypasses
-// one of them, the next refuses it. Validate needs no member. Set.Apply returns the faults that depend on a member, for
-// example a missing path.
+// Validate returns the faults of a wrapper's spec that CEL cannot find. namespace is the wrapper's namespace; "" for a ClusterFederated. The webhook, the
+// controller and hostctl each call Validate, so also a wrapper that was stored without the webhook is refused. Validate needs no
+// member. The faults that only some members have, for example a missing path, come from Set.Apply.
 func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind) field.ErrorList {
 	var errs field.ErrorList
 	if kind == v1alpha1.KindFederated && IsSystemNamespace(namespace) {
@@ -41,20 +40,20 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	for i := range spec.Overrides {
 		at := path.Child("overrides").Index(i)
 		matched, err := match(&spec.Overrides[i].Target, objects)
-		// If not all objects could be read, the target may be one of the others.
+		// The target may match an object that could not be decoded. Then no match is no fault.
 		if err != nil && len(objects) == len(spec.Objects) {
 			errs = append(errs, field.Invalid(at.Child("target"), strictjson.Excerpt(spec.Overrides[i].Target), err.Error()))
 		}
 		errs = append(errs, validateOverride(&spec.Overrides[i], objects, matched, at)...)
 	}
-	// If not all objects could be read, the Subscription may be one of the others.
+	// The Subscription in spec.upgrade may be an object that could not be decoded. Then its absence is no fault.
 	if len(objects) == len(spec.Objects) {
 		errs = append(errs, validateUpgrade(spec, objects, path)...)
 	}
 	return errs
 }
 
-// validateSelection checks a selection. required means that the selection must be set.
+// validateSelection returns the faults of a ClusterSelection. A missing one (nil) is a fault if required is true.
 func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required bool) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -79,7 +78,7 @@ func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required 
 	return errs
 }
 
-// cause is the text of the wrapped error: the field path already names the place.
+// cause returns the text of the error that err wraps. The text of err itself begins with a place, which the field path already names.
 func cause(err error) string {
 	if wrapped := errors.Unwrap(err); wrapped != nil {
 		return wrapped.Error()
@@ -87,7 +86,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// validateOverride checks an override. matched are the indexes of the objects that its target matches.
+// validateOverride returns the faults of one override. matched has the indexes of the objects that its target matches.
 func validateOverride(o *v1alpha1.Override, objects []*unstructured.Unstructured, matched []int, path *field.Path) field.ErrorList {
 	errs := validateSelection(o.Clusters, path.Child("clusters"), false)
 	switch {
@@ -107,7 +106,7 @@ func validateOverride(o *v1alpha1.Override, objects []*unstructured.Unstructured
 func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.Error {
 	op, err := newOperation(from)
 	if err != nil {
-		// An error of newOperation begins with the name of the field, if it concerns one field.
+		// An error of newOperation about one field begins with the name of this field.
 		text := err.Error()
 		for _, name := range []string{"path", "from", "op", "valueFrom", "value"} {
 			if rest, ok := strings.CutPrefix(text, name+": "); ok {
@@ -117,7 +116,7 @@ func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.E
 		return field.Invalid(path, field.OmitValueType{}, text)
 	}
 	if op.Op == v1alpha1.PatchTest {
-		return nil // reads only
+		return nil // a test changes nothing
 	}
 	for _, p := range protected {
 		if p.path.Contains(op.Path) {
@@ -128,12 +127,13 @@ func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.E
 		}
 	}
 	if op.Op == v1alpha1.PatchMove && op.From.Contains(op.Path) && len(op.From) < len(op.Path) {
-		return field.Invalid(path.Child("path"), from.Path, fmt.Sprintf("it lies within from, %s: nothing can be moved into itself", from.From))
+		return field.Invalid(path.Child("path"), from.Path, fmt.Sprintf("path is below from, %s: a value cannot be moved into itself", from.From))
 	}
 	return nil
 }
 
-// shownPart returns one field of an operation for a message. It leaves out values, which may be secret.
+// shownPart returns the content of the named field of an operation, for a message. It returns OmitValueType for the field value, which may be
+// secret.
 func shownPart(from *v1alpha1.PatchOperation, name string) any {
 	switch name {
 	case "path":
@@ -160,7 +160,7 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 			continue
 		}
 		for _, i := range matched {
-			// A patch that repeats the name of the object, as kubectl patches do, changes nothing.
+			// A merge may contain the name of the object, as patches for kubectl often do. An equal value changes nothing.
 			if is, _ := p.path.Lookup(objects[i].Object); !jsonpatch.Equal(value, is) {
 				errs = append(errs, field.Forbidden(childAt(path, p.path), "no override may change it: "+p.why))
 				break
@@ -172,14 +172,14 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 		gvk := objects[i].GroupVersionKind()
 		if found != "" && !isStrategic(gvk) {
 			errs = append(errs, field.Invalid(path, found,
-				fmt.Sprintf("this belongs to the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch", gvk.Kind)))
+				fmt.Sprintf("this is a directive of the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch", gvk.Kind)))
 			break
 		}
 	}
 	return errs
 }
 
-// childAt is the field path of a pointer's target below path.
+// childAt returns the field path of a JSON pointer that begins at path.
 func childAt(path *field.Path, to jsonpointer.Pointer) *field.Path {
 	for i, token := range to {
 		if i > 0 && (to[i-1] == "labels" || to[i-1] == "annotations") {

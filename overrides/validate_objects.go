@@ -16,8 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// foreign are the fields of a wrapped object that only its API server writes. They are set in an object that was read
-// from a cluster.
+// foreign are fields that no author writes, because an API server does. They get into manifests that were copied from a cluster.
 var foreign = []jsonpointer.Pointer{
 	{"status"},
 	{"metadata", "ownerReferences"},
@@ -32,7 +31,7 @@ var foreign = []jsonpointer.Pointer{
 	{"metadata", "selfLink"},
 }
 
-// stamped are the labels and annotations that only Fairlead writes.
+// stamped are labels and annotations that only Fairlead writes. Each has the text for the message.
 var stamped = []protection{
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelUID}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
@@ -42,7 +41,8 @@ var stamped = []protection{
 	{targetCSV, "only Fairlead sets it: write the target as targetCSV in spec.upgrade.subscriptions; `hostctl federate` leaves it out"},
 }
 
-// validateObjects checks the wrapped objects. It returns the objects that it could read, for the targets of overrides.
+// validateObjects returns the objects that it could decode, and the faults of all objects. The caller checks the targets of overrides against these
+// objects.
 func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind, path *field.Path) ([]*unstructured.Unstructured, field.ErrorList) {
 	var errs field.ErrorList
 	if n := len(spec.Objects); n == 0 {
@@ -65,7 +65,7 @@ func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1
 				Type: field.ErrorTypeTooLong, Field: path.String(), BadValue: field.OmitValueType{},
 				Detail: fmt.Sprintf("a wrapper holds %d KiB of objects at most; split them over several (`hostctl federate` does)", maxWrapped>>10),
 			})
-			break // the limit bounds this check too
+			break // stop here: the limit has to bound the work of this check, too
 		}
 		object, err := strictjson.DecodeObject(data)
 		if err != nil {
@@ -89,7 +89,7 @@ func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1
 func validateObject(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
 	errs := validateIdentity(obj, at)
 	if len(errs) > 0 {
-		return errs // the checks below need an identity
+		return errs // the checks below need the kind and the name
 	}
 	errs = append(errs, validateHome(obj, namespace, kind, at)...)
 	for _, p := range foreign {
@@ -111,7 +111,7 @@ func validateObject(obj *unstructured.Unstructured, namespace string, kind v1alp
 	return errs
 }
 
-// validateIdentity checks that an object has an apiVersion, a kind and a name that fit into a URL.
+// validateIdentity checks that an object has apiVersion, kind and metadata.name, and that a URL can contain them.
 func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	required := func(hint string, fields ...string) string {
@@ -140,7 +140,7 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 		errs = append(errs, field.Invalid(at.Child("metadata", "name"), name, strings.Join(problems, "; ")))
 	}
 	if value, _ := (jsonpointer.Pointer{"metadata", "generateName"}).Lookup(obj.Object); value != nil && value != "" {
-		errs = append(errs, field.Forbidden(at.Child("metadata", "generateName"), "it would make a new object at each push; give metadata.name instead"))
+		errs = append(errs, field.Forbidden(at.Child("metadata", "generateName"), "generateName would make a new object at each push; give metadata.name instead"))
 	}
 	if len(errs) > 0 {
 		return errs
@@ -151,7 +151,7 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 	return errs
 }
 
-// validateHome checks that the object's scope and namespace fit the wrapper.
+// validateHome returns the faults of where an object would go: its namespace does not fit the wrapper, or the object is reserved, or it is a list.
 func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if value, _ := (jsonpointer.Pointer{"metadata", "namespace"}).Lookup(obj.Object); value != nil {
@@ -171,13 +171,12 @@ func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha
 	if r := reserved(obj); r != nil {
 		errs = append(errs, field.Forbidden(childAt(at, r.path), r.why))
 	} else if isList(obj) {
-		errs = append(errs, field.Forbidden(at.Child("kind"), "a list is not an object: put each of its items into objects (`hostctl federate` does)"))
+		errs = append(errs, field.Forbidden(at.Child("kind"), "a list is not a single object: put each of its items into objects (`hostctl federate` does)"))
 	}
 	return errs
 }
 
-// isList reports whether an object is a list of other objects. The name of a custom kind may end in List although the
-// kind is no list.
+// isList reports whether an object is a list of other objects. The kind alone does not show that: a custom kind's name may end in List.
 func isList(obj *unstructured.Unstructured) bool {
 	gvk := obj.GroupVersionKind()
 	_, items := obj.Object["items"].([]any)

@@ -23,15 +23,15 @@ func spec(t testing.TB, text string) *v1alpha1.WrapperSpec {
 	return &s
 }
 
-// placed are the lines that every valid spec needs beside its objects.
+// placed is a placement in YAML. The tests add it to each spec, which would not be valid without a placement.
 const placed = "placement: {clusters: {selectors: [{}]}}\n"
 
 func TestValidateObjects(t *testing.T) {
 	const fed, cfed = v1alpha1.KindFederated, v1alpha1.KindClusterFederated
 	for name, tc := range map[string]struct {
-		kind   v1alpha1.WrapperKind // fed when empty, in namespace shop
+		kind   v1alpha1.WrapperKind // "" means a Federated in namespace shop
 		object string
-		want   []string // "path: part of the message"; empty is valid
+		want   []string // "PATH: PART OF THE MESSAGE" for each error; none if the spec is valid
 	}{
 		"a ConfigMap":                         {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}"},
 		"the wrapper's own namespace":         {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}"},
@@ -62,10 +62,10 @@ func TestValidateObjects(t *testing.T) {
 		"the definition of one":               {kind: cfed, object: "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: federation.fairlead.dev}}", want: []string{"spec.objects[0].spec.group: Forbidden"}},
 		"a namespace of Kubernetes":           {kind: cfed, object: "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}", want: []string{"spec.objects[0].metadata.name: Forbidden: kube-*"}},
 		"Fairlead's namespace":                {kind: cfed, object: "{apiVersion: v1, kind: Namespace, metadata: {name: fairlead-system}}", want: []string{"spec.objects[0].metadata.name: Forbidden: kube-*"}},
-		"a List":                              {object: "{apiVersion: v1, kind: List, metadata: {name: a}, items: []}", want: []string{"spec.objects[0].kind: Forbidden: a list is not an object"}},
-		"a typed list":                        {object: "{apiVersion: v1, kind: ConfigMapList, metadata: {name: a}, items: []}", want: []string{"spec.objects[0].kind: Forbidden: a list is not an object"}},
+		"a List":                              {object: "{apiVersion: v1, kind: List, metadata: {name: a}, items: []}", want: []string{"spec.objects[0].kind: Forbidden: a list is not a single object"}},
+		"a typed list":                        {object: "{apiVersion: v1, kind: ConfigMapList, metadata: {name: a}, items: []}", want: []string{"spec.objects[0].kind: Forbidden: a list is not a single object"}},
 		"a value that is no object":           {object: "[1]", want: []string{"spec.objects[0]: Invalid value: it is not a JSON object"}},
-		"an object that is nested 101 deep":   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", want: []string{"spec.objects[0]: Invalid value: it is nested 101 deep, 100 at most"}},
+		"an object that is nested 101 deep":   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", want: []string{"spec.objects[0]: Invalid value: it is nested 101 levels deep, and 100 is the limit"}},
 		"an object that is nested 100 deep":   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: " + strings.Repeat("[", 99) + strings.Repeat("]", 99) + "}"},
 		"numbers as far as 64 bits go":        {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: [9223372036854775807, -9223372036854775808, 0.5, 1e18, '18446744073709551617']}"},
 		"a number past 2^63":                  {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: [1, {y/z: 9223372036854775808}]}", want: []string{`spec.objects[0]: Invalid value: the number at "/x/1/y~1z" does not fit 64 bits and was rounded on its way here: quote it if it is meant as text`}},
@@ -84,7 +84,7 @@ func TestValidateObjects(t *testing.T) {
 	}
 }
 
-// expectErrors wants exactly these errors, each by a part of its text.
+// expectErrors checks that Validate returns as many errors as wanted, and that each one contains the wanted text.
 func expectErrors(t *testing.T, want []string, s *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind) {
 	t.Helper()
 	errs := Validate(s, namespace, kind)
@@ -164,19 +164,19 @@ overrides:
 		"a patch":                       {"{target: {kind: Deployment, name: web}, patch: [{op: add, path: /spec/replicas, value: 3}]}", nil},
 		"a strategic merge":             {"{target: {kind: Deployment}, merge: {metadata: {name: web}, spec: {template: {$patch: delete}}}}", nil},
 		"a target that is not there":    {"{target: {kind: Service}, merge: {a: 1}}", []string{"spec.overrides[1].target: Invalid value"}},
-		"a target of two groups":        {"{target: {kind: Twin}, merge: {a: 1}}", []string{`give group, one of "a.io", "b.io"`}},
+		"a target of two groups":        {"{target: {kind: Twin}, merge: {a: 1}}", []string{`set group to one of "a.io", "b.io"`}},
 		"a selector that is none":       {"{clusters: {selectors: [{matchLabels: {'a b': c}}]}, target: {kind: Widget}, merge: {a: 1}}", []string{"spec.overrides[1].clusters.selectors[0]: Invalid value"}},
 		"empty clusters":                {"{clusters: {}, target: {kind: Widget}, merge: {a: 1}}", []string{"spec.overrides[1].clusters: Required value"}},
 		"neither patch nor merge":       {"{target: {kind: Widget}}", []string{"spec.overrides[1]: Invalid value: give patch or merge, exactly one of them"}},
 		"both patch and merge":          {"{target: {kind: Widget}, merge: {a: 1}, patch: [{op: remove, path: /a}]}", []string{"spec.overrides[1]: Invalid value: give patch or merge, exactly one of them"}},
 		"a path without a slash":        {"{target: {kind: Widget}, patch: [{op: remove, path: /a}, {op: remove, path: spec.a}]}", []string{`spec.overrides[1].patch[1].path: Invalid value: "spec.a": a JSON pointer begins with a slash`}},
-		"a lone tilde":                  {"{target: {kind: Widget}, patch: [{op: remove, path: /a/b~c}]}", []string{`spec.overrides[1].patch[0].path: Invalid value: "/a/b~c": in "b~c" a tilde stands alone`}},
+		"a lone tilde":                  {"{target: {kind: Widget}, patch: [{op: remove, path: /a/b~c}]}", []string{`spec.overrides[1].patch[0].path: Invalid value: "/a/b~c": in "b~c" a tilde is not followed by 0 or 1`}},
 		"from without a slash":          {"{target: {kind: Widget}, patch: [{op: move, path: /a, from: b}]}", []string{`spec.overrides[1].patch[0].from: Invalid value: "b"`}},
 		"an unknown operation":          {"{target: {kind: Widget}, patch: [{op: append, path: /a}]}", []string{`spec.overrides[1].patch[0].op: Invalid value: "append"`}},
 		"an unknown fieldPath":          {"{target: {kind: Widget}, patch: [{op: add, path: /a, valueFrom: {fieldPath: metadata.uid}}]}", []string{`spec.overrides[1].patch[0].valueFrom: Invalid value: "metadata.uid": fieldPath has to be`}},
 		"an unknown whenMissing":        {"{target: {kind: Widget}, patch: [{op: add, path: /a, valueFrom: {fieldPath: metadata.name, whenMissing: Perhaps}}]}", []string{`spec.overrides[1].patch[0].valueFrom: Invalid value: "metadata.name": whenMissing has to be Skip or Fail`}},
 		"no value":                      {"{target: {kind: Widget}, patch: [{op: add, path: /a}]}", []string{"spec.overrides[1].patch[0]: Invalid value: add takes value or valueFrom"}},
-		"moving into itself":            {"{target: {kind: Widget}, patch: [{op: move, from: /a, path: /a/b}]}", []string{`spec.overrides[1].patch[0].path: Invalid value: "/a/b": it lies within from, /a`}},
+		"moving into itself":            {"{target: {kind: Widget}, patch: [{op: move, from: /a, path: /a/b}]}", []string{`spec.overrides[1].patch[0].path: Invalid value: "/a/b": path is below from, /a`}},
 		"writing the name":              {"{target: {kind: Widget}, patch: [{op: replace, path: /metadata/name, value: x}]}", []string{"spec.overrides[1].patch[0].path: Forbidden: no override may change /metadata/name"}},
 		"writing below status":          {"{target: {kind: Widget}, patch: [{op: add, path: /status/ready, value: x}]}", []string{"spec.overrides[1].patch[0].path: Forbidden: no override may change /status"}},
 		"moving the finalizers away":    {"{target: {kind: Widget}, patch: [{op: move, from: /metadata/finalizers/0, path: /spec/x}]}", []string{"spec.overrides[1].patch[0].from: Forbidden: no override may move /metadata/finalizers away"}},
@@ -186,9 +186,9 @@ overrides:
 		"merging a mark":                {"{target: {kind: Widget}, merge: {metadata: {annotations: {federation.fairlead.dev/object: x}}}}", []string{"spec.overrides[1].merge.metadata.annotations[federation.fairlead.dev/object]: Forbidden"}},
 		"a value past 2^63":             {"{target: {kind: Widget}, patch: [{op: add, path: /spec/x, value: {size: 18446744073709551617}}]}", []string{`spec.overrides[1].patch[0].value: Invalid value: the number at "/size" does not fit 64 bits`}},
 		"a merge of a number past 2^63": {"{target: {kind: Widget}, merge: {spec: {x: 18446744073709551617}}}", []string{`spec.overrides[1].merge: Invalid value: the number at "/spec/x" does not fit 64 bits`}},
-		"a value nested 10,000 deep":    {"{target: {kind: Widget}, patch: [{op: add, path: /spec/x, value: " + strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990) + "}]}", []string{`spec.overrides[1].patch[0].value: Invalid value: it is nested 9990 deep, 100 at most`}},
+		"a value nested 10,000 deep":    {"{target: {kind: Widget}, patch: [{op: add, path: /spec/x, value: " + strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990) + "}]}", []string{`spec.overrides[1].patch[0].value: Invalid value: it is nested 9990 levels deep, and 100 is the limit`}},
 		"a merge that is no object":     {"{target: {kind: Widget}, merge: [1]}", []string{"spec.overrides[1].merge: Invalid value: it is not a JSON object"}},
-		"a directive for a custom kind": {"{target: {kind: Widget}, merge: {spec: {$patch: replace}}}", []string{`spec.overrides[1].merge: Invalid value: "$patch": this belongs to the strategic merge`}},
+		"a directive for a custom kind": {"{target: {kind: Widget}, merge: {spec: {$patch: replace}}}", []string{`spec.overrides[1].merge: Invalid value: "$patch": this is a directive of the strategic merge`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := spec(t, objects+tc.override)

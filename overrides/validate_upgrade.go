@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// validateUpgrade checks spec.upgrade against the objects of the wrapper and its rollout. objects are all objects, in
-// the order of the spec.
+// validateUpgrade returns the faults of spec.upgrade: the wrapper has no Subscription of that name, a Subscription without installPlanApproval: Manual,
+// or onFailure: Rollback. objects has all objects of the wrapper, in the order of the spec.
 func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstructured, path *field.Path) field.ErrorList {
 	upgrade := &spec.Upgrade
 	if len(upgrade.Subscriptions) == 0 && upgrade.SharedNamespace == "" {
@@ -36,7 +36,7 @@ func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstruc
 		name := upgrade.Subscriptions[i].Name
 		if !slices.Contains(names, name) {
 			errs = append(errs, field.Invalid(at.Child("subscriptions").Index(i).Child("name"), name,
-				"it is the metadata.name of a Subscription in spec.objects; the wrapper has "+strings.Join(names, ", ")))
+				"give the metadata.name of a Subscription in spec.objects; the wrapper has "+strings.Join(names, ", ")))
 			continue
 		}
 		for j, obj := range objects {
@@ -52,9 +52,9 @@ func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstruc
 	return errs
 }
 
-// validateManual checks that OLM waits for the manager before it upgrades this Subscription.
+// validateManual checks that a Subscription has installPlanApproval: Manual. Without it, OLM would upgrade before the manager has approved.
 func validateManual(obj *unstructured.Unstructured, at *field.Path) field.ErrorList {
-	const wayOut = "spec.upgrade names this Subscription: write installPlanApproval: Manual, or OLM upgrades past targetCSV by itself"
+	const wayOut = "spec.upgrade names this Subscription: write installPlanApproval: Manual, or OLM upgrades by itself"
 	if _, ok := obj.Object["spec"].(map[string]any); !ok {
 		return field.ErrorList{field.Required(at.Child("spec"), "it has to be an object with channel, name, source and sourceNamespace")}
 	}

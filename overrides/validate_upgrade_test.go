@@ -33,7 +33,7 @@ func TestValidateUpgrade(t *testing.T) {
 			[]string{"spec.objects[0].spec.installPlanApproval: Invalid value"}},
 		"no spec": {"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: db}}", toTarget, []string{"spec.objects[0].spec: Required value"}},
 		"a name that no Subscription has": {manual, "upgrade: {subscriptions: [{name: cache, targetCSV: cache.v1.2.0}]}\n",
-			[]string{`spec.upgrade.subscriptions[0].name: Invalid value: "cache": it is the metadata.name of a Subscription in spec.objects; the wrapper has db`}},
+			[]string{`spec.upgrade.subscriptions[0].name: Invalid value: "cache": give the metadata.name of a Subscription in spec.objects; the wrapper has db`}},
 		"the name of another kind":              {manual + ", {apiVersion: v1, kind: ConfigMap, metadata: {name: cache}}", "upgrade: {subscriptions: [{name: cache, targetCSV: c.v1.0.0}]}\n", []string{"spec.upgrade.subscriptions[0].name: Invalid value"}},
 		"no Subscription":                       {group, toTarget, []string{"spec.upgrade: Forbidden: the wrapper has no Subscription (operators.coreos.com)"}},
 		"a Subscription of another group":       {"{apiVersion: messaging.knative.dev/v1, kind: Subscription, metadata: {name: db}}", toTarget, []string{"spec.upgrade: Forbidden: the wrapper has no Subscription"}},

@@ -11,11 +11,11 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// maxNulls is the highest number of nulls of one wrapper that Warnings lists one by one.
+// maxNulls bounds the nulls of one wrapper for which Warnings returns a warning each. One further warning counts the others.
 const maxNulls = 5
 
-// Warnings returns warnings about values that the host accepts and a member may refuse: nulls in the objects of a spec.
-// It skips objects that it cannot read; Validate reports those.
+// Warnings returns warnings about nulls in the objects of a spec: the host accepts them, but a member may refuse them. Objects that cannot be decoded are
+// left out, because Validate reports them.
 func Warnings(spec *v1alpha1.WrapperSpec) []string {
 	var warnings []string
 	count := 0
@@ -26,7 +26,7 @@ func Warnings(spec *v1alpha1.WrapperSpec) []string {
 		}
 		for _, null := range strictjson.Nulls(object.Object, field.NewPath("spec", "objects").Index(i)) {
 			if count++; count <= maxNulls {
-				warnings = append(warnings, fmt.Sprintf("%s of %s %s is null: remove it, because members refuse null in a field that is not nullable",
+				warnings = append(warnings, fmt.Sprintf("%s of %s %s is null: remove the field, because members refuse null in a field that is not nullable",
 					null.Field, object.GetKind(), object.GetName()))
 			}
 		}

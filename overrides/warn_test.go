@@ -18,7 +18,7 @@ func TestWarningsOfNullsNamePathAndObject(t *testing.T) {
 		return runtime.RawExtension{Raw: fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":"Gauge","metadata":{"name":"g"},"spec":{%s}}`, fields)}
 	}
 	spec := &v1alpha1.WrapperSpec{Objects: []runtime.RawExtension{gauge(`"size":1`), {Raw: []byte("{")}, gauge(`"cephfs":null`)}}
-	want := []string{"spec.objects[2].spec.cephfs of Gauge g is null: remove it, because members refuse null in a field that is not nullable"}
+	want := []string{"spec.objects[2].spec.cephfs of Gauge g is null: remove the field, because members refuse null in a field that is not nullable"}
 	if diff := cmp.Diff(want, Warnings(spec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -21,25 +21,25 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is the user and group that a binary runs as. It is a number, because Kubernetes checks runAsNonRoot against a number.
+// user is the user and the group that run the binary. They are numbers, because Kubernetes checks runAsNonRoot only against a number.
 const user = "65532:65532"
 
-// descriptions are the texts of the images' description labels.
+// descriptions has, for each program, the value of the image's label org.opencontainers.image.description.
 var descriptions = map[string]string{
 	"manager":   "Fairlead's manager: distributes objects from the host to its members",
 	"collector": "Fairlead's collector: observes what Fairlead delivered to a member",
 	"hostctl":   "Fairlead's command line",
 }
 
-// buildInfo is the data that all images of one build share.
+// buildInfo is the version, the commit and the time of all images of one build.
 type buildInfo struct {
 	version string
 	commit  string
-	// time is that of the commit. Every file and image gets it, so that the digest does not depend on the time of the build.
+	// time is the commit's time. All files and images get it, so that the digests do not depend on when the build runs.
 	time time.Time
 }
 
-// image builds one program for one architecture of linux.
+// image builds the image of one program for one architecture of Linux.
 func (r buildInfo) image(ctx context.Context, root, program, arch string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "fairlead-images-")
 	if err != nil {
@@ -47,7 +47,7 @@ func (r buildInfo) image(ctx context.Context, root, program, arch string) (v1.Im
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, program)
-	if err := r.compile(ctx, root, program, arch, binary); err != nil {
+	if err := r.compile(ctx, root, program, "linux", arch, binary); err != nil {
 		return nil, err
 	}
 	layer, err := r.layer(binary, program)
@@ -71,7 +71,7 @@ func (r buildInfo) image(ctx context.Context, root, program, arch string) (v1.Im
 	return mutate.ConfigFile(image, config)
 }
 
-// index joins the images of one program, by architecture, under one name.
+// index returns an image index with the images of one program. byArch has one image for each architecture.
 func (r buildInfo) index(program string, byArch map[string]v1.Image) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, arch := range architectures {
@@ -85,7 +85,7 @@ func (r buildInfo) index(program string, byArch map[string]v1.Image) (v1.ImageIn
 	}
 	labeled, ok := mutate.Annotations(index, r.labels(program)).(v1.ImageIndex)
 	if !ok {
-		return nil, fmt.Errorf("labelling the index of %s: it is %T", program, index)
+		return nil, fmt.Errorf("labelling the index of %s: it is a %T, want a v1.ImageIndex", program, index)
 	}
 	return labeled, nil
 }
@@ -102,8 +102,8 @@ func (r buildInfo) labels(program string) map[string]string {
 	}
 }
 
-// compile builds a static binary that does not depend on where and when it is built.
-func (r buildInfo) compile(ctx context.Context, root, program, arch, to string) error {
+// compile builds a static binary. The result does not depend on where and when it is built.
+func (r buildInfo) compile(ctx context.Context, root, program, goos, arch, to string) error {
 	to, err := filepath.Abs(to)
 	if err != nil {
 		return err
@@ -112,14 +112,14 @@ func (r buildInfo) compile(ctx context.Context, root, program, arch, to string) 
 		"-ldflags", "-s -w -buildid= -X github.com/fairlead-dev/fairlead/internal/version.Version="+r.version,
 		"-o", to, "./cmd/"+program)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/%s: %w\n%s", program, err, strings.TrimSpace(string(said)))
 	}
 	return nil
 }
 
-// layer makes the only layer of an image, with all its files.
+// layer returns the only layer of an image. It has all files of the image.
 func (r buildInfo) layer(binary, program string) (v1.Layer, error) {
 	content, err := os.ReadFile(binary)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1"
 )
 
-// programs are the folders below cmd/ that have an image.
+// programs are the programs that get an image. Each is a folder below cmd/.
 var programs = []string{"manager", "collector", "hostctl"}
 
-// architectures are the architectures of linux for which an image is built by default.
+// architectures are the architectures for which the command builds images by default.
 var architectures = []string{"amd64", "arm64"}
 
 func main() {
@@ -35,21 +35,24 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, progress io.Writer) error {
+	if len(args) > 0 && args[0] == "binary" {
+		return runBinary(ctx, args[1:])
+	}
 	flags := flag.NewFlagSet("images", flag.ContinueOnError)
 	root := flags.String("root", ".", "The root of the repository.")
 	out := flags.String("out", "_artifacts/images", "The folder that the images are written to.")
 	push := flags.String("push", "", "REGISTRY/PREFIX to push to, for example registry.example.com/fairlead; empty pushes nothing.")
 	name := flags.String("version", "", "The version that the binaries report. It is also the tag of the images.")
-	commit := flags.String("commit", "", "The commit that is built.")
+	commit := flags.String("commit", "", "The hash of the commit from which the images are built.")
 	arch := flags.String("arch", strings.Join(architectures, ","), "The architectures to build for.")
-	seconds := flags.Int64("time", 0, "When that commit was made, in seconds since 1970: the time of every file.")
+	seconds := flags.Int64("time", 0, "The time of the commit, in seconds since 1970. Every file in the images gets it.")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	architectures := strings.Split(*arch, ",")
 	r := buildInfo{version: *name, commit: *commit, time: time.Unix(*seconds, 0).UTC()}
 	if r.version == "" || r.commit == "" || *seconds <= 0 {
-		return errors.New("--version, --commit and --time are needed; `make images` gives them")
+		return errors.New("--version, --commit and --time are needed; run `make images`, which sets them")
 	}
 	indexes := make(map[string]v1.ImageIndex, len(programs))
 	images := make(map[string]v1.Image, len(programs)*len(architectures))

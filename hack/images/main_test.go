@@ -30,7 +30,7 @@ import (
 
 var tested = buildInfo{version: "v0.0.0-dev+0123456789ab", commit: "0123456789abcdef", time: time.Unix(1_700_000_000, 0).UTC()}
 
-// copyOfTree is the repository's source in a folder of another name: what a second machine would build from.
+// copyOfTree copies the repository's source into another folder, as if it were on another machine.
 func copyOfTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func copyOfTree(t *testing.T) string {
 		file = strings.TrimSpace(file)
 		content, err := os.ReadFile(filepath.Join("../..", file))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // deleted, and not committed yet
+			continue // deleted in the work tree, but not in the commit
 		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755)
@@ -78,7 +78,7 @@ func digest(t *testing.T, of interface{ Digest() (v1.Hash, error) }) string {
 func TestTheSameCommitGivesTheSameDigestInAnotherFolder(t *testing.T) {
 	here, there := build(t, tested, "../.."), build(t, tested, copyOfTree(t))
 	if digest(t, here) != digest(t, there) {
-		t.Errorf("%s here, %s there", digest(t, here), digest(t, there))
+		t.Errorf("the digest is %s from this folder and %s from the copy, want the same", digest(t, here), digest(t, there))
 	}
 	var indexes []string
 	for _, image := range []v1.Image{here, there} {
@@ -103,7 +103,7 @@ func TestAnImageHoldsAStaticBinaryAndNothingThatRuns(t *testing.T) {
 		t.Errorf("configuration: %+v", got)
 	}
 	if config.OS != "linux" || config.Architecture != "amd64" || !config.Created.Equal(tested.time) {
-		t.Errorf("%s/%s of %s", config.OS, config.Architecture, config.Created)
+		t.Errorf("the image is for %s/%s and was created at %s", config.OS, config.Architecture, config.Created)
 	}
 	if got := config.Config.Labels["org.opencontainers.image.revision"]; got != tested.commit {
 		t.Errorf("revision %q", got)
@@ -141,7 +141,7 @@ func TestAnImageHoldsAStaticBinaryAndNothingThatRuns(t *testing.T) {
 	}
 }
 
-// unpack returns the files of an image. Each belongs to root, is as old as the commit, and is not setuid.
+// unpack returns the files in an image. It fails the test if a file does not belong to root, has another time than the commit, or is setuid.
 func unpack(t *testing.T, image v1.Image) map[string][]byte {
 	t.Helper()
 	layers, err := image.Layers()
@@ -173,7 +173,8 @@ func unpack(t *testing.T, image v1.Image) map[string][]byte {
 	}
 }
 
-// built are images without a build: writing and pushing do not look into them.
+// built returns an index and an image for each program. All have the content of one image, which saves time: writing and pushing do not depend on the
+// content.
 func built(t *testing.T) (map[string]v1.ImageIndex, map[string]v1.Image) {
 	t.Helper()
 	image := build(t, tested, "../..")
@@ -194,7 +195,7 @@ func built(t *testing.T) (map[string]v1.ImageIndex, map[string]v1.Image) {
 func TestImagesAreWrittenAndPushed(t *testing.T) {
 	indexes, images := built(t)
 	out := filepath.Join(t.TempDir(), "images")
-	for range 2 { // the second replaces the first
+	for range 2 { // the second time, write replaces the files of the first
 		if err := tested.write(out, indexes, images, io.Discard); err != nil {
 			t.Fatal(err)
 		}
@@ -204,14 +205,14 @@ func TestImagesAreWrittenAndPushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := tarball.ImageFromPath(filepath.Join(out, "manager-linux-arm64.tar"), &tag); err != nil {
-		t.Errorf("the archive that docker load takes: %v", err)
+		t.Errorf("the archive for docker load cannot be read: %v", err)
 	}
 	all, err := layout.ImageIndexFromPath(filepath.Join(out, "oci"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if manifest, err := all.IndexManifest(); err != nil || len(manifest.Manifests) != len(programs) {
-		t.Errorf("the OCI layout: %+v %v", manifest, err)
+		t.Errorf("the OCI layout must have one index for each program: %+v %v", manifest, err)
 	}
 
 	server := httptest.NewServer(registry.New())
@@ -229,6 +230,6 @@ func TestImagesAreWrittenAndPushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if digest(t, pushed) != digest(t, indexes["collector"]) {
-		t.Error("what was pushed has another digest than what was built")
+		t.Error("the pushed image has another digest than the built one")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// command runs a program and returns its standard output. The error has the end of its standard error.
+// command runs a program and returns its standard output. If the program fails, the error has the end of its standard error.
 func command(ctx context.Context, name string, args ...string) (string, error) {
 	return commandIn(ctx, "", nil, name, args...)
 }
@@ -29,12 +29,12 @@ func commandIn(ctx context.Context, dir string, env []string, name string, args 
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// goCommand runs the go command in dir, without the caller's flags.
+// goCommand runs the go command in dir. The user's settings for flags, workspace and platform have no effect.
 func goCommand(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	return commandIn(ctx, dir, append([]string{"GOFLAGS=-buildvcs=false", "GOWORK=off", "GOOS=", "GOARCH="}, env...), "go", args...)
 }
 
-// download brings a module into Go's module cache and returns its folder there.
+// download downloads a module into Go's module cache, and returns the module's folder there.
 func download(ctx context.Context, module, version string) (string, error) {
 	said, err := goCommand(ctx, os.TempDir(), nil, "mod", "download", "-json", module+"@"+version)
 	if err != nil {
@@ -42,7 +42,7 @@ func download(ctx context.Context, module, version string) (string, error) {
 	}
 	var found struct{ Dir string }
 	if err := json.Unmarshal([]byte(said), &found); err != nil {
-		return "", fmt.Errorf("reading where %s %s lies: %w", module, version, err)
+		return "", fmt.Errorf("reading the folder of module %s %s: %w", module, version, err)
 	}
 	return found.Dir, nil
 }

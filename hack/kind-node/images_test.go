@@ -48,6 +48,6 @@ func TestAPackageWithTheFolderBinDoesNotReplaceTheLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if content, err := os.ReadFile(filepath.Join(base, "bin/sh")); err != nil || string(content) != "a program" {
-		t.Errorf("/bin/sh: %q, %v", content, err)
+		t.Errorf("/bin/sh must still be the program behind the link: %q, %v", content, err)
 	}
 }

@@ -15,48 +15,49 @@ import (
 
 const (
 	gibi = 1 << 30
-	// memoryNeeded is for the linker of kube-apiserver, the largest program, beside a running engine.
+	// memoryNeeded is the free memory, in bytes, that a build needs. The linker needs it for the largest program, kube-apiserver, while a container
+	// engine runs.
 	memoryNeeded = 3 * gibi
-	// diskNeeded is for the sources, the programs, two root file systems and the image.
+	// diskNeeded is the free disk space, in bytes, that sources, programs, two root file systems and the image need.
 	diskNeeded = 8 * gibi
-	// Every systemd and kubelet in a node takes inotify instances: the kernel's default of 128 is too few for three clusters.
+	// The kernel's default of 128 inotify instances is too few for three clusters: systemd and the kubelet of every node take some.
 	inotifyInstances = 1024
 	inotifyWatches   = 524288
 )
 
-// machine is the data that decides whether this machine can build and run a node image.
+// machine is what decides whether this machine can build and run a node image.
 type machine struct {
 	uid             int
-	system          string // ID and VERSION_ID of os-release
-	memory, disk    uint64 // bytes that are free
-	cgroup          int    // the version, or 0 without one
+	system          string // ID and VERSION_ID of os-release, for example "debian 12"
+	memory, disk    uint64 // free, in bytes
+	cgroup          int    // the version of cgroups; 0 means none
 	capSysResource  bool
 	inotifySettable error
 }
 
-// thisMachine reads it. It also raises the limits of inotify where they are too low.
+// thisMachine reads the properties of this machine. As root, it first raises the limits of inotify if they are too low.
 func thisMachine(work string) (machine, error) {
 	m := machine{uid: os.Getuid(), cgroup: cgroupVersion()}
 	release, err := os.ReadFile("/etc/os-release")
 	if err != nil {
-		return m, fmt.Errorf("reading which system this is: %w", err)
+		return m, fmt.Errorf("reading the name of the operating system: %w", err)
 	}
 	m.system = systemOf(string(release))
 	memory, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
-		return m, fmt.Errorf("reading how much memory is free: %w", err)
+		return m, fmt.Errorf("reading the size of the free memory: %w", err)
 	}
 	if m.memory, err = availableMemory(string(memory)); err != nil {
 		return m, err
 	}
 	var disk unix.Statfs_t
 	if err := unix.Statfs(work, &disk); err != nil {
-		return m, fmt.Errorf("reading how much of the disk is free: %w", err)
+		return m, fmt.Errorf("reading the size of the free disk space: %w", err)
 	}
 	m.disk = disk.Bavail * uint64(disk.Bsize)
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return m, fmt.Errorf("reading the capabilities: %w", err)
+		return m, fmt.Errorf("reading the capabilities of this process: %w", err)
 	}
 	m.capSysResource = mayUse(string(status), unix.CAP_SYS_RESOURCE)
 	if m.uid == 0 {
@@ -67,20 +68,20 @@ func thisMachine(work string) (machine, error) {
 	return m, nil
 }
 
-// check returns every reason why the image cannot be built here.
+// check returns an error with all reasons why this machine cannot build the image, or nil.
 func (m machine) check() error {
 	var reasons []error
 	if m.uid != 0 {
-		reasons = append(reasons, errors.New("it needs root: for apt-get, chroot and the container engine"))
+		reasons = append(reasons, errors.New("the build needs root, for apt-get, chroot and the container engine"))
 	}
 	if m.system != "debian 12" {
-		reasons = append(reasons, fmt.Errorf("it needs Debian 12, because the programs link to its glibc and libseccomp; this is %s", m.system))
+		reasons = append(reasons, fmt.Errorf("the build needs Debian 12, because the programs link to its glibc and libseccomp; this system is %s", m.system))
 	}
 	if m.memory < memoryNeeded {
-		reasons = append(reasons, fmt.Errorf("it needs %d MiB of free memory; %d MiB are free", uint64(memoryNeeded)>>20, m.memory>>20))
+		reasons = append(reasons, fmt.Errorf("the build needs %d MiB of free memory; %d MiB are free", uint64(memoryNeeded)>>20, m.memory>>20))
 	}
 	if m.disk < diskNeeded {
-		reasons = append(reasons, fmt.Errorf("it needs %d MiB on the disk; %d MiB are free", uint64(diskNeeded)>>20, m.disk>>20))
+		reasons = append(reasons, fmt.Errorf("the build needs %d MiB of free disk space; %d MiB are free", uint64(diskNeeded)>>20, m.disk>>20))
 	}
 	if m.cgroup == 0 {
 		reasons = append(reasons, errors.New("/sys/fs/cgroup has neither cgroup v1 nor v2: containers cannot run here"))
@@ -99,7 +100,7 @@ func (m machine) String() string {
 	return fmt.Sprintf("%s, cgroup v%d, %d MiB of memory free", m.system, m.cgroup, m.memory>>20)
 }
 
-// systemOf returns ID and VERSION_ID of an os-release file.
+// systemOf returns ID and VERSION_ID in the content of an os-release file.
 func systemOf(release string) string {
 	values := map[string]string{}
 	for line := range strings.Lines(release) {
@@ -109,7 +110,7 @@ func systemOf(release string) string {
 	return strings.TrimSpace(values["ID"] + " " + values["VERSION_ID"])
 }
 
-// availableMemory returns MemAvailable of /proc/meminfo in bytes.
+// availableMemory returns MemAvailable in the content of /proc/meminfo, in bytes.
 func availableMemory(meminfo string) (uint64, error) {
 	lines := bufio.NewScanner(strings.NewReader(meminfo))
 	for lines.Scan() {
@@ -124,7 +125,7 @@ func availableMemory(meminfo string) (uint64, error) {
 	return 0, errors.New("/proc/meminfo has no MemAvailable")
 }
 
-// mayUse reports whether the bounding set in /proc/self/status has a capability.
+// mayUse reports whether a capability is in the bounding set in the content of /proc/self/status.
 func mayUse(status string, capability uint) bool {
 	for line := range strings.Lines(status) {
 		if set, ok := strings.CutPrefix(line, "CapBnd:"); ok {
@@ -135,7 +136,7 @@ func mayUse(status string, capability uint) bool {
 	return false
 }
 
-// raise writes a kernel setting that is lower than least.
+// raise writes least into the file of a kernel setting if the present value is lower.
 func raise(path string, least int) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

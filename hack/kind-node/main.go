@@ -28,12 +28,12 @@ func main() {
 
 // builder builds one node image.
 type builder struct {
-	root          string // of the repository
-	work          string // where results stay
-	controlPlanes string // a folder with built programs of the control plane, or ""
+	root          string // the root of the repository
+	work          string // the folder in which the steps keep their results
+	controlPlanes string // a folder with built programs of the control plane; "" means that they have to be built
 	progress      io.Writer
 
-	// Set by build, before its first step.
+	// Method build sets these before its first step.
 	machine  machine
 	versions versions
 }
@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	return nil
 }
 
-// build takes the steps in order. A step whose result is there already takes no time.
+// build runs all steps. A step does nothing if an earlier run has left its result.
 func (b *builder) build(ctx context.Context) error {
 	var err error
 	if b.machine, err = thisMachine(b.work); err != nil {
@@ -91,7 +91,7 @@ func (b *builder) build(ctx context.Context) error {
 		return err
 	}
 	if b.loaded(ctx, inputs) {
-		fmt.Fprintln(b.progress, "• the engine has the image of these inputs already")
+		fmt.Fprintln(b.progress, "• the engine has an image that was built from the same sources already")
 		return nil
 	}
 	for _, step := range []struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fit is a machine that can build the image.
+// fit is a machine on which check finds no fault.
 var fit = machine{system: "debian 12", memory: 8 * gibi, disk: 20 * gibi, cgroup: 2, capSysResource: true}
 
 func TestAMachineThatCannotBuildTheImageIsToldEveryReason(t *testing.T) {
@@ -17,16 +17,16 @@ func TestAMachineThatCannotBuildTheImageIsToldEveryReason(t *testing.T) {
 		change func(*machine)
 		words  []string
 	}{
-		"a fit one":       {func(*machine) {}, nil},
-		"cgroup v1":       {func(m *machine) { m.cgroup = 1 }, nil},
-		"another user":    {func(m *machine) { m.uid = 1000 }, []string{"root"}},
-		"another system":  {func(m *machine) { m.system = "ubuntu 24.04" }, []string{"Debian 12", "ubuntu 24.04"}},
-		"little memory":   {func(m *machine) { m.memory = 1 * gibi }, []string{"3072 MiB of free memory", "1024 MiB are free"}},
-		"a full disk":     {func(m *machine) { m.disk = 2 * gibi }, []string{"8192 MiB on the disk", "2048 MiB are free"}},
-		"no cgroups":      {func(m *machine) { m.cgroup = 0 }, []string{"neither cgroup v1 nor v2"}},
-		"inotify limited": {func(m *machine) { m.inotifySettable = os.ErrPermission }, []string{"inotify", "cannot be raised"}},
+		"a machine that meets all requirements": {func(*machine) {}, nil},
+		"cgroup v1":                             {func(m *machine) { m.cgroup = 1 }, nil},
+		"another user":                          {func(m *machine) { m.uid = 1000 }, []string{"root"}},
+		"another system":                        {func(m *machine) { m.system = "ubuntu 24.04" }, []string{"Debian 12", "ubuntu 24.04"}},
+		"little memory":                         {func(m *machine) { m.memory = 1 * gibi }, []string{"3072 MiB of free memory", "1024 MiB are free"}},
+		"a full disk":                           {func(m *machine) { m.disk = 2 * gibi }, []string{"8192 MiB of free disk space", "2048 MiB are free"}},
+		"no cgroups":                            {func(m *machine) { m.cgroup = 0 }, []string{"neither cgroup v1 nor v2"}},
+		"inotify limited":                       {func(m *machine) { m.inotifySettable = os.ErrPermission }, []string{"inotify", "cannot be raised"}},
 		"all at once": {func(m *machine) { *m = machine{uid: 1, system: "macos"} },
-			[]string{"root", "Debian 12", "free memory", "on the disk", "cgroup"}},
+			[]string{"root", "Debian 12", "free memory", "free disk space", "cgroup"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,13 +53,13 @@ func TestFilesOfTheMachineAreRead(t *testing.T) {
 		t.Errorf("memory: %d, %v", got, err)
 	}
 	if _, err := availableMemory("MemTotal: 24000000 kB\n"); err == nil {
-		t.Error("a meminfo without MemAvailable is taken")
+		t.Error("a meminfo without MemAvailable must be an error")
 	}
 	if mayUse("CapBnd:\t000001fffeffffff\n", 24) {
-		t.Error("CAP_SYS_RESOURCE is not in this set")
+		t.Error("mayUse found CAP_SYS_RESOURCE in a set without it")
 	}
 	if !mayUse("CapBnd:\t000001ffffffffff\n", 24) {
-		t.Error("CAP_SYS_RESOURCE is in this set")
+		t.Error("mayUse did not find CAP_SYS_RESOURCE in a set with it")
 	}
 }
 
@@ -73,7 +73,7 @@ func TestASettingIsRaisedAndNeverLowered(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, _ := os.ReadFile(path); string(got) != tt.want {
-			t.Errorf("%q became %q, not %q", tt.was, got, tt.want)
+			t.Errorf("the setting %q became %q, want %q", tt.was, got, tt.want)
 		}
 	}
 }
@@ -89,13 +89,13 @@ func TestVersionsOfTheControlPlanesAreThoseOfTheSandbox(t *testing.T) {
 	}
 	kubernetes := required(string(goMod), "k8s.io/kubernetes")
 	if !strings.Contains(string(targets), `KubernetesVersion = "`+kubernetes+`"`) {
-		t.Errorf("the module pins Kubernetes %s, and the sandbox says another version", kubernetes)
+		t.Errorf("the module pins Kubernetes %s, and the sandbox another version", kubernetes)
 	}
 	if required(string(goMod), "go.etcd.io/etcd/server/v3") == "" {
 		t.Error("the module pins no etcd")
 	}
 	if got := required("require (\n\tk8s.io/kubernetes-extra v1.0.0\n)\n", "k8s.io/kubernetes"); got != "" {
-		t.Errorf("another module's version was taken: %s", got)
+		t.Errorf("required returned the version of another module: %s", got)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestConstantsAreReadAsTheCompilerSeesThem(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if _, found := got["number"]; found {
-		t.Error("a number is taken for a text")
+		t.Error("readConstants returned a constant that is not a string")
 	}
 }
 
@@ -124,7 +124,7 @@ func TestABuiltProgramIsNamedByItsInputs(t *testing.T) {
 		t.Error("another Kubernetes gives the same path")
 	}
 	if b.binOf("runc") != newer.binOf("runc") {
-		t.Error("runc is built again for another Kubernetes")
+		t.Error("the path of runc must not depend on the version of Kubernetes")
 	}
 	seen := map[string]bool{}
 	for _, p := range b.programs() {

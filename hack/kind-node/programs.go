@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// program is a program of the node image. An empty module stands for the control planes' module.
+// program is a program of the node image. If module is "", its source is in the control planes' module.
 type program struct {
 	name            string
 	module, version string
@@ -28,11 +28,11 @@ const (
 	withoutStores = "no_aufs no_zfs no_btrfs no_devmapper"
 )
 
-// programs returns all programs in the order in which they are built.
+// programs returns all programs, in the order in which they are built.
 func (b *builder) programs() []program {
 	component := " -X k8s.io/component-base/version."
 	minor, _, _ := strings.Cut(strings.TrimPrefix(b.versions.kubernetes, "v1."), ".")
-	// Without these an API server reports no version, and clients that read the version fail.
+	// Without these linker flags the API server would report no version, and clients that read it would fail.
 	kubernetes := small + component + "gitVersion=" + b.versions.kubernetes + component + "gitMajor=1" + component + "gitMinor=" + minor
 	var all []program
 	all = append(all, program{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: small})
@@ -58,7 +58,7 @@ func (b *builder) programs() []program {
 		ldflags: small + " -X sigs.k8s.io/cri-tools/pkg/version.Version=" + criToolsVersion})
 }
 
-// bin returns the path of a built program. The name of the folder is a digest of what the program is built from.
+// bin returns the path of a built program. The name of the folder is a digest of the program's inputs, so other inputs give another path.
 func (b *builder) bin(p program) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%+v\n", p)
@@ -71,7 +71,7 @@ func (b *builder) bin(p program) string {
 	return filepath.Join(b.work, "bin", hex.EncodeToString(h.Sum(nil))[:12], p.name)
 }
 
-// binOf is bin by name.
+// binOf returns the path of the built program with this name.
 func (b *builder) binOf(name string) string {
 	for _, p := range b.programs() {
 		if p.name == name {
@@ -81,7 +81,7 @@ func (b *builder) binOf(name string) string {
 	panic("no program " + name)
 }
 
-// buildPrograms builds the programs that are not in the work folder, and takes what controlPlanes has.
+// buildPrograms builds the programs that are not in the work folder yet. It copies those that the folder controlPlanes has.
 func (b *builder) buildPrograms(ctx context.Context) error {
 	all := b.programs()
 	for i, p := range all {
@@ -97,7 +97,7 @@ func (b *builder) buildPrograms(ctx context.Context) error {
 				if err := os.WriteFile(to, content, 0o755); err != nil {
 					return err
 				}
-				fmt.Fprintf(b.progress, "  took %s from %s (%d of %d)\n", p.name, b.controlPlanes, i+1, len(all))
+				fmt.Fprintf(b.progress, "  copied %s from %s (%d of %d)\n", p.name, b.controlPlanes, i+1, len(all))
 				continue
 			}
 		}
@@ -118,12 +118,12 @@ func (b *builder) buildPrograms(ctx context.Context) error {
 		}
 		fmt.Fprintf(b.progress, "  built %s (%d of %d, %s)\n", p.name, i+1, len(all), took(began))
 	}
-	// For users: the end-to-end suite looks for kubectl here.
+	// Users and the end-to-end suite look for kubectl here.
 	return install(b.binOf("kubectl"), filepath.Join(b.work, "kubectl"), 0o755)
 }
 
-// source lays out the folder in which a program is built, and returns it. Each module is built as the main module, so that
-// its own replace directives count. The module cache is read-only, so a copy is built.
+// source returns a folder with the source of a program. The folder is a copy, because Go's module cache is read-only. The program's module is the main module of the build, so the
+// replace directives in its go.mod have an effect.
 func (b *builder) source(ctx context.Context, p program) (string, error) {
 	if p.module == "" {
 		return b.controlPlanesSource()
@@ -153,7 +153,7 @@ func (b *builder) source(ctx context.Context, p program) (string, error) {
 	return dir, os.Rename(dir+".partial", dir)
 }
 
-// controlPlanesSource lays out the control planes' module under its true names, with kindnet beside its programs.
+// controlPlanesSource writes the control planes' module into a folder, under the file names that Go needs, and adds the source of kindnet.
 func (b *builder) controlPlanesSource() (string, error) {
 	dir := filepath.Join(b.work, "src", "control-planes")
 	if err := os.RemoveAll(dir); err != nil {
@@ -186,7 +186,7 @@ func (b *builder) controlPlanesSource() (string, error) {
 	return dir, write(filepath.Join(dir, "kindnet", "main.go"), kindnet)
 }
 
-// copyWritable copies a folder of the module cache. The copy is writable.
+// copyWritable copies a folder of Go's module cache. Unlike the original, the copy is writable.
 func copyWritable(to, from string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -13,22 +13,22 @@ import (
 	"strings"
 )
 
-// suite is the release of Debian, the same as this machine's: programs that use C link to its libraries.
+// suite is the release of Debian in the node. It has to be the release on this machine: programs with C code link to this machine's libraries.
 const suite = "bookworm"
 
-// nodePackages are Debian's packages in the node, besides those of a minimal system. busybox-static is for the pods' images.
+// nodePackages are the Debian packages in the node besides those of a minimal system. The pods' images use busybox-static.
 var nodePackages = []string{
 	"systemd", "dbus", "conntrack", "iptables", "nftables", "iproute2", "ethtool", "socat", "util-linux", "mount", "kmod", "libseccomp2",
 	"pigz", "e2fsprogs", "bash", "ca-certificates", "curl", "jq", "procps", "hostname", "busybox-static",
 }
 
-// rootFS is the folder of the file system that debootstrap makes. Its name has the packages.
+// rootFS returns the folder of the root file system. Its name has a digest of suite and packages, so other inputs give another folder.
 func (b *builder) rootFS() string {
 	h := sha256.Sum256([]byte(suite + strings.Join(nodePackages, ",")))
 	return filepath.Join(b.work, "rootfs-"+hex.EncodeToString(h[:])[:12])
 }
 
-// makeRootFS makes it, unless an earlier run did.
+// makeRootFS makes the root file system with debootstrap, unless an earlier run has made it.
 func (b *builder) makeRootFS(ctx context.Context) error {
 	if _, err := os.Stat(b.rootFS()); err == nil {
 		return nil
@@ -53,7 +53,7 @@ func (b *builder) makeRootFS(ctx context.Context) error {
 	return os.Rename(partial, b.rootFS())
 }
 
-// mirrorOf returns the mirror of Debian that apt uses.
+// mirrorOf returns the URL of the Debian mirror in apt's configuration.
 func mirrorOf(ctx context.Context) (string, error) {
 	sites, err := command(ctx, "apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages")
 	if err != nil {
@@ -64,5 +64,5 @@ func mirrorOf(ctx context.Context) (string, error) {
 			return site, nil
 		}
 	}
-	return "", errors.New("apt has no mirror of Debian: look at /etc/apt/sources.list")
+	return "", errors.New("apt has no mirror of Debian: add one to /etc/apt/sources.list")
 }

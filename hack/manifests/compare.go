@@ -10,17 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// keepPolicy is the annotation that makes `helm uninstall` leave an object, and its value.
+// keepPolicy is an annotation. If its value is keep, `helm uninstall` does not delete the object.
 const (
 	keepPolicy = "helm.sh/resource-policy"
 	keep       = "keep"
 )
 
-// kept are the kinds that `helm uninstall` must leave: with them go wrappers, credentials and the seal.
+// kept are the kinds of objects that `helm uninstall` must not delete. With them, all wrappers, the members' credentials and the key of the seals would be
+// gone.
 var kept = []string{"CustomResourceDefinition", "Namespace"}
 
-// compare returns the differences between the objects of kustomize and of Helm. The order of objects means nothing. The chart's own
-// annotation keepPolicy has to be on the kinds of kept, and nowhere else.
+// compare returns the differences between the objects that kustomize and Helm render. The order of the objects does not matter. The chart's objects of the kinds in
+// kept must have the annotation keepPolicy, and no others may have it.
 func compare(fromKustomize, fromHelm []object) (differences []string) {
 	left, twice := byKey(fromKustomize)
 	for _, key := range twice {
@@ -37,7 +38,7 @@ func compare(fromKustomize, fromHelm []object) (differences []string) {
 			differences = append(differences, fmt.Sprintf("%s: the chart lacks the annotation %s=%s, so `helm uninstall` would delete the object", key, keepPolicy, keep))
 		}
 		if !slices.Contains(kept, kind) && policy != nil {
-			differences = append(differences, fmt.Sprintf("%s: the chart sets the annotation %s=%v, but `helm uninstall` has to delete the object", key, keepPolicy, policy))
+			differences = append(differences, fmt.Sprintf("%s: the chart sets the annotation %s=%v, so `helm uninstall` would leave the object, although it must delete it", key, keepPolicy, policy))
 		}
 		if _, ok := left[key]; !ok {
 			differences = append(differences, key+": only the chart renders it")
@@ -67,7 +68,7 @@ func byKey(objects []object) (all map[string]object, twice []string) {
 	return all, twice
 }
 
-// takePolicy removes the annotation keepPolicy, and returns its value.
+// takePolicy removes the annotation keepPolicy from an object, and returns the annotation's value.
 func takePolicy(o object) any {
 	annotations, _ := o.metadata()["annotations"].(map[string]any)
 	policy := annotations[keepPolicy]

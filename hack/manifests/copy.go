@@ -9,28 +9,39 @@ import (
 	"strings"
 )
 
-// templates is the folder of the chart's templates, from the root of the repository. A copy has a name that begins with copyPrefix.
+// These are paths of the chart's templates.
 const (
-	templates  = "charts/fairlead/templates"
+	// templates is the folder of the templates, relative to the root of the repository.
+	templates = "charts/fairlead/templates"
+	// copyPrefix begins the file name of a copied template.
 	copyPrefix = "copy-"
 )
 
-// copied are the files of the chart that depend on no value, or on one: by name, the folder of config/.
+// copied are the templates that this program copies from config/. That is possible because they need few values of the chart. The key is the template's file name
+// without copyPrefix, and the value the folder in config/.
 var copied = map[string]string{
 	"crds.yaml":     "config/crd",
 	"rbac.yaml":     "config/rbac",
 	"rotation.yaml": "config/rotation",
+	"rules.yaml":    "config/prometheus",
 	"webhooks.yaml": "config/webhook",
 }
 
-// Conditions in copies.
+// These are conditions in Helm's template language. Function copies puts them around objects of a template.
 const (
 	ifManagerRotates = "{{- if not .Values.certManager.enabled }}\n"
 	ifCertManager    = "{{- if .Values.certManager.enabled }}\n"
+	ifRules          = "{{- if .Values.prometheusRule.enabled }}\n"
 	endIf            = "{{- end }}\n"
 )
 
-// injected asks cert-manager's CA injector to write the authority into a webhook configuration.
+// conditions are the conditions under which Helm renders a copied template.
+var conditions = map[string]string{"rotation.yaml": ifManagerRotates, "rules.yaml": ifRules}
+
+// ruleLabels adds the labels of value prometheusRule.labels to the PrometheusRule.
+const ruleLabels = "    {{- with .Values.prometheusRule.labels }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n"
+
+// injected is an annotation for the webhook configurations. It asks cert-manager's CA injector to write the certificate authority into them.
 const injected = ifCertManager + "  annotations:\n    cert-manager.io/inject-ca-from: fairlead-system/fairlead-webhook\n" + endIf
 
 const copyHeader = `# SPDX-License-Identifier: Apache-2.0
@@ -38,22 +49,21 @@ const copyHeader = `# SPDX-License-Identifier: Apache-2.0
 # A copy of %s, by make generate: edit it there.
 `
 
-// copies returns the copies by their path from the root of the repository.
+// copies returns the texts of the copied templates, by their paths relative to the root of the repository.
 func copies(root string) (map[string]string, error) {
 	all := make(map[string]string, len(copied))
 	for name, folder := range copied {
-		objects, err := renderKustomize(root, variant{folder: folder})
+		objects, err := readFolder(root, name, folder)
 		if err != nil {
 			return nil, err
 		}
 		text := &strings.Builder{}
 		fmt.Fprintf(text, copyHeader, folder)
-		if name == "rotation.yaml" {
-			text.WriteString(ifManagerRotates)
-		}
+		condition := conditions[name]
+		text.WriteString(condition)
 		for _, o := range objects {
 			if o.content["kind"] == "Namespace" {
-				continue // a template by hand makes it, if a value asks for it
+				continue // the hand-written namespace.yaml has it, under the condition createNamespace
 			}
 			if o.content["kind"] == "CustomResourceDefinition" {
 				setPolicy(o)
@@ -62,19 +72,36 @@ func copies(root string) (map[string]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			// A description may hold what Helm reads as an action.
+			// A description in a CRD can have text that Helm would take for an action.
 			written = strings.ReplaceAll(written, "{{", `{{ "{{" }}`)
+			if name == "rules.yaml" {
+				written = strings.Replace(written, "  name: fairlead\n", ruleLabels+"  name: fairlead\n", 1)
+			}
 			if name == "webhooks.yaml" {
 				written = strings.Replace(written, "metadata:\n", "metadata:\n"+injected, 1)
 			}
 			fmt.Fprintf(text, "---\n%s", written)
 		}
-		if name == "rotation.yaml" {
+		if condition != "" {
 			text.WriteString(endIf)
 		}
 		all[filepath.Join(templates, copyPrefix+name)] = text.String()
 	}
 	return all, nil
+}
+
+// readFolder returns the objects of a folder that go into the copied template of this name.
+func readFolder(root, name, folder string) ([]object, error) {
+	if name != "rules.yaml" {
+		return renderKustomize(root, variant{folder: folder})
+	}
+	// This folder is a component, which kustomize cannot build alone; and monitor.yaml in it has a template of its own.
+	path := filepath.Join(folder, name)
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		return nil, fmt.Errorf("reading the rules: %w", err)
+	}
+	return decode(path, string(text))
 }
 
 func setPolicy(o object) {
@@ -86,7 +113,7 @@ func setPolicy(o object) {
 	annotations[keepPolicy] = keep
 }
 
-// staleCopies returns the paths of the copies that differ from the files of the chart.
+// staleCopies returns the paths of the templates in the chart that differ from what copies returns.
 func staleCopies(root string) (stale []string, err error) {
 	all, err := copies(root)
 	if err != nil {
@@ -100,7 +127,7 @@ func staleCopies(root string) (stale []string, err error) {
 	return stale, nil
 }
 
-// writeCopies writes the copies into the chart.
+// writeCopies writes the copied templates into the chart.
 func writeCopies(root string) error {
 	all, err := copies(root)
 	if err != nil {

@@ -18,7 +18,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: manifests check | copy | render kustomize|helm [VARIANT]; run it in hack/manifests")
+var errUsage = errors.New("usage: manifests check | copy | render kustomize|helm [VARIANT] | package VERSION DIR; run it in hack/manifests")
 
 func run(args []string, out io.Writer) error {
 	const root = "../.."
@@ -27,6 +27,8 @@ func run(args []string, out io.Writer) error {
 		return check(root, out)
 	case len(args) == 1 && args[0] == "copy":
 		return writeCopies(root)
+	case len(args) == 3 && args[0] == "package":
+		return packageChart(root, args[1], args[2])
 	case (len(args) == 2 || len(args) == 3) && args[0] == "render":
 		name := "default"
 		if len(args) == 3 {
@@ -37,14 +39,14 @@ func run(args []string, out io.Writer) error {
 	return errUsage
 }
 
-// check prints a line for each difference. Printing nothing is how it says that there is none.
+// check prints a line for each difference; nothing if there is none.
 func check(root string, out io.Writer) error {
 	stale, err := staleCopies(root)
 	if err != nil {
 		return err
 	}
 	for _, name := range stale {
-		fmt.Fprintf(out, "%s is not the copy that make generate writes\n", name)
+		fmt.Fprintf(out, "%s differs from the copy that `make generate` writes\n", name)
 	}
 	for _, v := range variants {
 		fromKustomize, err := renderKustomize(root, v)
@@ -70,7 +72,7 @@ func marshal(o object) (string, error) {
 	return string(text), nil
 }
 
-// printObjects prints the objects of one variant as YAML.
+// printObjects prints the objects of one variant as YAML. by is kustomize or helm.
 func printObjects(root, by, name string, out io.Writer) error {
 	v, err := variantOf(name)
 	if err != nil {

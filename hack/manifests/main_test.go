@@ -34,14 +34,14 @@ func TestCompareNamesEachDifference(t *testing.T) {
 	kept := map[string]any{keepPolicy: keep}
 	for name, tc := range map[string]struct {
 		kustomize, helm []object
-		want            []string // what each line has
+		want            []string // a part of each expected line
 	}{
-		"nothing":            {[]object{configMap("a", "1"), configMap("b", "1")}, []object{configMap("b", "1"), configMap("a", "1")}, nil},
-		"another value":      {[]object{configMap("a", "1")}, []object{configMap("a", "2")}, []string{"v1 ConfigMap <nil>/a (-kustomize +helm)"}},
-		"one has more":       {[]object{configMap("a", "1")}, nil, []string{"a: only kustomize renders it"}},
-		"the other has more": {nil, []object{configMap("a", "1")}, []string{"a: only the chart renders it"}},
-		"one twice":          {[]object{configMap("a", "1"), configMap("a", "1")}, []object{configMap("a", "1")}, []string{"a: kustomize renders it twice"}},
-		"a kept namespace":   {[]object{namespace(nil)}, []object{namespace(kept)}, nil},
+		"nothing":                       {[]object{configMap("a", "1"), configMap("b", "1")}, []object{configMap("b", "1"), configMap("a", "1")}, nil},
+		"another value":                 {[]object{configMap("a", "1")}, []object{configMap("a", "2")}, []string{"v1 ConfigMap <nil>/a (-kustomize +helm)"}},
+		"only kustomize has an object":  {[]object{configMap("a", "1")}, nil, []string{"a: only kustomize renders it"}},
+		"only the chart has an object":  {nil, []object{configMap("a", "1")}, []string{"a: only the chart renders it"}},
+		"kustomize has an object twice": {[]object{configMap("a", "1"), configMap("a", "1")}, []object{configMap("a", "1")}, []string{"a: kustomize renders it twice"}},
+		"a kept namespace":              {[]object{namespace(nil)}, []object{namespace(kept)}, nil},
 		"a namespace that uninstall deletes": {[]object{namespace(nil)}, []object{namespace(nil)},
 			[]string{"fairlead-system: the chart lacks the annotation helm.sh/resource-policy=keep"}},
 	} {
@@ -64,20 +64,20 @@ func TestTheSchemaRefusesValues(t *testing.T) {
 		values map[string]any
 		word   string
 	}{
-		"an unknown value":             {map[string]any{"replica": 3}, "replica"},
-		"an unknown value of an image": {map[string]any{"image": map[string]any{"name": "manager"}}, "name"},
-		"a tag that is none":           {map[string]any{"image": map[string]any{"tag": "v1+2"}}, "tag"},
-		"a digest that is none":        {map[string]any{"image": map[string]any{"digest": "latest"}}, "digest"},
-		"a digest in the repository":   {map[string]any{"image": map[string]any{"repository": "r/m@sha256:00"}}, "repository"},
-		"no repository":                {map[string]any{"image": map[string]any{"repository": ""}}, "repository"},
-		"replicas as a word":           {map[string]any{"replicas": "two"}, "replicas"},
-		"a level that is none":         {map[string]any{"logLevel": "verbose"}, "logLevel"},
-		"an argument that is no flag":  {map[string]any{"extraArgs": []any{"max"}}, "extraArgs"},
-		"a flag that the chart sets":   {map[string]any{"extraArgs": []any{"--leader-elect=false"}}, "extraArgs"},
-		"a variable that it sets":      {map[string]any{"env": []any{map[string]any{"name": "POD_UID", "value": "x"}}}, "env"},
-		"a Go limit as Kubernetes'":    {map[string]any{"goMemoryLimit": "900Mi"}, "goMemoryLimit"},
-		"root as the user":             {map[string]any{"podUser": 0}, "podUser"},
-		"a PriorityClass with no name": {map[string]any{"priorityClass": map[string]any{"create": true, "name": ""}}, "priorityClass"},
+		"an unknown value":               {map[string]any{"replica": 3}, "replica"},
+		"an unknown value of an image":   {map[string]any{"image": map[string]any{"name": "manager"}}, "name"},
+		"a tag with a plus sign":         {map[string]any{"image": map[string]any{"tag": "v1+2"}}, "tag"},
+		"a digest without sha256":        {map[string]any{"image": map[string]any{"digest": "latest"}}, "digest"},
+		"a digest in the repository":     {map[string]any{"image": map[string]any{"repository": "r/m@sha256:00"}}, "repository"},
+		"no repository":                  {map[string]any{"image": map[string]any{"repository": ""}}, "repository"},
+		"replicas as a word":             {map[string]any{"replicas": "two"}, "replicas"},
+		"an unknown log level":           {map[string]any{"logLevel": "verbose"}, "logLevel"},
+		"an argument without dashes":     {map[string]any{"extraArgs": []any{"max"}}, "extraArgs"},
+		"a flag that the chart sets":     {map[string]any{"extraArgs": []any{"--leader-elect=false"}}, "extraArgs"},
+		"a variable that the chart sets": {map[string]any{"env": []any{map[string]any{"name": "POD_UID", "value": "x"}}}, "env"},
+		"a Go limit in Kubernetes' form": {map[string]any{"goMemoryLimit": "900Mi"}, "goMemoryLimit"},
+		"root as the user":               {map[string]any{"podUser": 0}, "podUser"},
+		"a PriorityClass with no name":   {map[string]any{"priorityClass": map[string]any{"create": true, "name": ""}}, "priorityClass"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := renderHelm(root, tc.values); err == nil || !strings.Contains(err.Error(), tc.word) {
@@ -123,7 +123,7 @@ func TestValuesReachTheDeployment(t *testing.T) {
 	}
 }
 
-// OpenShift assigns a user to each namespace, and refuses pods that name another.
+// OpenShift assigns a user to each namespace, and refuses pods that name another user. With podUser: null the chart must name none.
 func TestThePodsUserCanBeLeftToTheCluster(t *testing.T) {
 	for name, tc := range map[string]struct {
 		values map[string]any
@@ -151,6 +151,23 @@ func TestThePodsUserCanBeLeftToTheCluster(t *testing.T) {
 	}
 }
 
+func TestThePrometheusRuleGetsTheLabelsThatAPrometheusSelects(t *testing.T) {
+	objects, err := renderHelm(root, map[string]any{"prometheusRule": map[string]any{"enabled": true, "labels": map[string]any{"release": "prom"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(objects, func(o object) bool { return o.content["kind"] == "PrometheusRule" })
+	if at < 0 {
+		t.Fatal("the chart gives no PrometheusRule")
+	}
+	if labels, _ := objects[at].metadata()["labels"].(map[string]any); labels["release"] != "prom" || labels["app.kubernetes.io/name"] != "fairlead" {
+		t.Errorf("labels of the PrometheusRule: %v", labels)
+	}
+	if slices.ContainsFunc(objects, func(o object) bool { return o.content["kind"] == "ServiceMonitor" }) {
+		t.Error("prometheusRule.enabled alone gives a ServiceMonitor")
+	}
+}
+
 func TestAServiceMonitorGetsTheLabelsThatAPrometheusSelects(t *testing.T) {
 	objects, err := renderHelm(root, map[string]any{"serviceMonitor": map[string]any{"enabled": true, "labels": map[string]any{"release": "prom"}}})
 	if err != nil {
@@ -166,12 +183,12 @@ func TestTheNamespaceIsThatOfTheRelease(t *testing.T) {
 	for name, tc := range map[string]struct {
 		values    map[string]any
 		namespace string
-		words     string // of the error; "" for none
+		words     string // a part of the error; "" means no error
 	}{
-		"a release in fairlead-system":                         {nil, "fairlead-system", ""},
-		"a release elsewhere":                                  {nil, "default", "install with --namespace fairlead-system"},
-		"a release elsewhere that makes the namespace":         {map[string]any{"createNamespace": true}, "default", ""},
-		"a release in fairlead-system that makes it, too late": {map[string]any{"createNamespace": true}, "fairlead-system", "has to be there before"},
+		"a release in fairlead-system":                                    {nil, "fairlead-system", ""},
+		"a release elsewhere":                                             {nil, "default", "install with --namespace fairlead-system"},
+		"a release elsewhere that makes the namespace":                    {map[string]any{"createNamespace": true}, "default", ""},
+		"a release in fairlead-system that makes the namespace, too late": {map[string]any{"createNamespace": true}, "fairlead-system", "has to be there before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := renderRelease(root, tc.values, tc.namespace)

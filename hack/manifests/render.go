@@ -21,20 +21,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// variant is a choice that kustomize and the chart both offer.
+// variant is a choice that kustomize and the chart both offer. The package comment lists the variants.
 type variant struct {
 	name   string
-	folder string         // kustomize's, from the root of the repository
-	values map[string]any // the chart's
+	folder string         // the folder that kustomize builds, relative to the root of the repository
+	values map[string]any // the values with which Helm renders the chart
 }
 
 var variants = []variant{
 	{"default", "config/default", map[string]any{}},
 	{"cert-manager", "hack/manifests/variants/cert-manager", map[string]any{"certManager": map[string]any{"enabled": true}}},
-	{"monitoring", "hack/manifests/variants/monitoring", map[string]any{"serviceMonitor": map[string]any{"enabled": true}}},
+	{"monitoring", "hack/manifests/variants/monitoring", map[string]any{
+		"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true},
+	}},
 }
 
-// variantOf returns the variant of that name, or, for the chart alone, one with the values of a file.
+// variantOf returns the variant with this name. If name is the path of a .yaml file, it returns a variant for the chart only, with the file's values.
 func variantOf(name string) (variant, error) {
 	if strings.HasSuffix(name, ".yaml") {
 		text, err := os.ReadFile(name)
@@ -60,13 +62,13 @@ func (o object) metadata() map[string]any {
 	return m
 }
 
-// key identifies an object in a cluster.
+// key returns what identifies the object in a cluster: apiVersion, kind, namespace and name.
 func (o object) key() string {
 	m := o.metadata()
 	return fmt.Sprintf("%v %v %v/%v", o.content["apiVersion"], o.content["kind"], m["namespace"], m["name"])
 }
 
-// renderKustomize is `kustomize build`.
+// renderKustomize returns the objects that `kustomize build` prints.
 func renderKustomize(root string, v variant) ([]object, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, v.folder))
 	if err != nil {
@@ -79,8 +81,8 @@ func renderKustomize(root string, v variant) ([]object, error) {
 	return decode("kustomize build "+v.folder, string(text))
 }
 
-// renderHelm is `helm template` with values on top of the chart's. The release is stored in another namespace than the manager's, so
-// that the chart makes the manager's namespace, as kustomize does.
+// renderHelm returns the objects that `helm template` prints with these values. The release is in another namespace than the manager: only then does the chart render the manager's
+// Namespace, as kustomize always does.
 func renderHelm(root string, values map[string]any) ([]object, error) {
 	all := map[string]any{"createNamespace": true}
 	for key, value := range values {
@@ -95,7 +97,7 @@ func renderRelease(root string, values map[string]any, namespace string) ([]obje
 		return nil, fmt.Errorf("loading the chart: %w", err)
 	}
 	release := chartutil.ReleaseOptions{Name: "fairlead", Namespace: namespace, Revision: 1, IsInstall: true}
-	// It checks the values against values.schema.json.
+	// ToRenderValues also checks the values against values.schema.json.
 	rendered, err := chartutil.ToRenderValues(chart, values, release, chartutil.DefaultCapabilities)
 	if err != nil {
 		return nil, fmt.Errorf("reading values: %w", err)
@@ -123,7 +125,7 @@ func decode(from, text string) (objects []object, err error) {
 	for reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text))); ; {
 		content := map[string]any{}
 		document, err := reader.Read()
-		if err == nil { // strictly: Helm takes a key that stands twice, and other tools refuse it
+		if err == nil { // strict: Helm accepts a duplicate key, and other tools refuse it
 			err = yaml.UnmarshalStrict(document, &content)
 		}
 		switch {

@@ -12,25 +12,26 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Document is one decoded object that a JSON patch (RFC 6902) changes. A failed operation may leave it half changed.
-// The caller then discards it.
+// Document is a decoded object on which the operations of a JSON patch work. After a failed operation the object can be half changed: the
+// caller must not use it.
 type Document struct {
 	root map[string]any
-	// secret makes errors leave out the object's values.
+	// secret is true if the object is a Secret. No Failure then has a value of the object.
 	secret bool
-	// budget limits the work. Without it, a patch that doubles a value 64 times would exceed any memory.
+	// budget bounds the work of all operations. Without it, a patch that doubles a value 64 times would use up the manager's
+	// memory.
 	budget *Budget
-	// depth is an upper bound of the depth of root.
+	// depth points to an upper bound of root's nesting depth, which each operation updates.
 	depth *int
 }
 
-// NewDocument makes a Document of an object. secret makes errors leave out the object's values. depth is an upper bound
-// of the object's depth; the Document updates it.
+// NewDocument returns a Document for the object root. If secret is true, no Failure has a value of the object. depth points to an upper bound
+// of the object's nesting depth, which the operations update.
 func NewDocument(root map[string]any, secret bool, budget *Budget, depth *int) *Document {
 	return &Document{root: root, secret: secret, budget: budget, depth: depth}
 }
 
-// Do carries out one operation.
+// Do applies one operation to the object.
 func (d *Document) Do(op *Operation) error {
 	if err := d.take(op); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (d *Document) replace(path jsonpointer.Pointer, value any) error {
 		case map[string]any:
 			key := path[len(path)-1]
 			if _, there := c[key]; !there {
-				return nil, &Failure{Problem: `the path is not there; "add" makes it`}
+				return nil, &Failure{Problem: `the path does not exist in the object; "add" creates it`}
 			}
 			c[key] = value
 			return c, nil
@@ -97,7 +98,7 @@ func (d *Document) replace(path jsonpointer.Pointer, value any) error {
 	return err
 }
 
-// remove removes a value and returns it. absent ends the sentence about a missing path.
+// remove removes the value at path and returns it. absent is the end of the error message if the path does not exist.
 func (d *Document) remove(path jsonpointer.Pointer, absent string) (removed any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
@@ -105,7 +106,7 @@ func (d *Document) remove(path jsonpointer.Pointer, absent string) (removed any,
 			key := path[len(path)-1]
 			value, there := c[key]
 			if !there {
-				return nil, &Failure{Problem: "the path is not there, " + absent}
+				return nil, &Failure{Problem: "the path does not exist, " + absent}
 			}
 			removed = value
 			delete(c, key)
@@ -132,7 +133,7 @@ func (d *Document) move(from, path jsonpointer.Pointer) error {
 			_, err := d.get(from)
 			return err
 		}
-		return &Failure{Problem: fmt.Sprintf("%s lies within %s: nothing can be moved into itself", path, from)}
+		return &Failure{Problem: fmt.Sprintf("%s is below %s: a value cannot be moved into itself", path, from)}
 	}
 	if list, ok := d.listOf(from, path); ok {
 		return d.moveWithin(list, from, path)
@@ -144,7 +145,7 @@ func (d *Document) move(from, path jsonpointer.Pointer) error {
 	return d.add(path, value)
 }
 
-// listOf returns the list that holds the targets of both paths.
+// listOf returns the list if from and path are items of the same list. Otherwise the second result is false.
 func (d *Document) listOf(from, path jsonpointer.Pointer) ([]any, bool) {
 	last := len(from) - 1
 	if len(path) != len(from) || !slices.Equal(from[:last], path[:last]) {
@@ -155,13 +156,13 @@ func (d *Document) listOf(from, path jsonpointer.Pointer) ([]any, bool) {
 	return list, ok
 }
 
-// moveWithin moves an item within a list. The items between the two places move by one.
+// moveWithin moves an item to another index of its list. It costs as many units as there are items between the two indexes.
 func (d *Document) moveWithin(list []any, from, path jsonpointer.Pointer) error {
 	i, err := d.itemAt(from, len(from)-1, list)
 	if err != nil {
 		return err
 	}
-	j, err := d.insertAt(path, list[:len(list)-1]) // places count the list without the item
+	j, err := d.insertAt(path, list[:len(list)-1]) // RFC 6902 removes the item first, so the new index is one in the list without it
 	if err != nil {
 		return err
 	}
@@ -192,27 +193,27 @@ func (d *Document) copy(from, path jsonpointer.Pointer) error {
 func (d *Document) test(path jsonpointer.Pointer, want any) error {
 	found, err := d.get(path)
 	if err != nil {
-		t := err.(*Failure) //nolint:errorlint // get returns nothing else
-		t.Problem += fmt.Sprintf("; the test wants %s", d.show(want))
+		t := err.(*Failure) //nolint:errorlint // every error of get is a *Failure
+		t.Problem += fmt.Sprintf("; the test expects %s", d.show(want))
 		return t
 	}
 	if !Equal(found, want) {
 		return &Failure{
-			Problem: fmt.Sprintf("it is %s, the test wants %s", d.show(found), d.show(want)),
+			Problem: fmt.Sprintf("the value is %s, but the test expects %s", d.show(found), d.show(want)),
 			Found:   d.found(found),
 		}
 	}
 	return nil
 }
 
-// get returns the value at a path, or the Failure to reach it.
+// get returns the value at a path. If the path does not exist, err is a *Failure that names the part of the path that is missing.
 func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
 		case map[string]any:
 			v, there := c[path[len(path)-1]]
 			if !there {
-				return nil, &Failure{Problem: fmt.Sprintf("%s is not there", path)}
+				return nil, &Failure{Problem: fmt.Sprintf("%s does not exist in the object", path)}
 			}
 			value = v
 			return c, nil
@@ -229,8 +230,9 @@ func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 	return value, err
 }
 
-// edit walks to the parent of the path's target and lets leaf change it. On the way back it stores the result of leaf
-// in place of the parent, because a list that grows becomes a new list.
+// edit walks from node, at path[at], down to the container of the path's last token, and calls leaf with this container. On the way back it
+// stores the result of leaf in place of the container, because a list that grows becomes a new slice. If makes is true, edit
+// creates missing metadata, labels and annotations on the way.
 func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, leaf func(parent any) (any, error)) (any, error) {
 	if at == len(path)-1 {
 		return leaf(node)
@@ -265,8 +267,8 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 	return nil, d.notContainer(path, at, node)
 }
 
-// isMetadataMap reports whether the token at i names the map of the labels or annotations, or the metadata above it.
-// The path then ends in metadata/labels/KEY or metadata/annotations/KEY. add creates these maps if they are missing.
+// isMetadataMap reports whether p is the path of a label or annotation, and p[i] is "metadata", "labels" or "annotations" in it. add creates these
+// maps if they are missing.
 func isMetadataMap(p jsonpointer.Pointer, i int) bool {
 	labels := len(p) - 2
 	if labels < 1 || p[labels-1] != "metadata" || (p[labels] != "labels" && p[labels] != "annotations") {

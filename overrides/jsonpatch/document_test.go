@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// operation reads "add /a/b 1", "remove /a" or "move /a /b", from first.
+// operation parses an operation: "add PATH VALUE", "remove PATH" or "move FROM PATH".
 func operation(t *testing.T, text string) *Operation {
 	t.Helper()
 	words := strings.SplitN(text, " ", 3)
@@ -82,14 +82,14 @@ func TestOperations(t *testing.T) {
 
 func TestFailuresNamePlaceAndCause(t *testing.T) {
 	for name, tc := range map[string]struct{ doc, op, problem, found string }{
-		"a missing parent":       {`{}`, `add /a/b 1`, "the path is not there, nor is /a; add that first", ""},
-		"a missing field":        {`{}`, `replace /a 1`, `the path is not there; "add" makes it`, ""},
-		"nothing to remove":      {`{}`, `remove /a`, "the path is not there, so there is nothing to remove", ""},
+		"a missing parent":       {`{}`, `add /a/b 1`, "the path does not exist, because /a is missing: add that first", ""},
+		"a missing field":        {`{}`, `replace /a 1`, `the path does not exist in the object; "add" creates it`, ""},
+		"nothing to remove":      {`{}`, `remove /a`, "the path does not exist, so there is nothing to remove", ""},
 		"a scalar on the way":    {`{"a":1}`, `add /a/b 1`, "/a is 1, neither an object nor a list", "1"},
-		"past the end of a list": {`{"a":[1]}`, `add /a/2 1`, `the list /a has 1 item; "-" appends`, ""},
-		"no index":               {`{"a":[1]}`, `remove /a/01`, `/a is a list: "01" is no index of it`, ""},
-		"a move into itself":     {`{"a":{}}`, `move /a /a/b`, "/a/b lies within /a: nothing can be moved into itself", ""},
-		"a test":                 {`{"a":9007199254740993}`, `test /a 9007199254740992`, "it is 9007199254740993, the test wants 9007199254740992", "9007199254740993"},
+		"past the end of a list": {`{"a":[1]}`, `add /a/2 1`, `the index is too large: the list /a has 1 item; "-" appends an item`, ""},
+		"no index":               {`{"a":[1]}`, `remove /a/01`, `/a is a list, and "01" is not an index`, ""},
+		"a move into itself":     {`{"a":{}}`, `move /a /a/b`, "/a/b is below /a: a value cannot be moved into itself", ""},
+		"a test":                 {`{"a":9007199254740993}`, `test /a 9007199254740992`, "the value is 9007199254740993, but the test expects 9007199254740992", "9007199254740993"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, _ := document(t, tc.doc, 1<<20)

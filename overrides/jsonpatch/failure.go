@@ -10,32 +10,31 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Failure is an operation that cannot be carried out. The caller adds which operation it was.
+// Failure is why an operation cannot be applied. The caller adds which operation it was.
 type Failure struct {
-	// Problem is the cause and the remedy.
+	// Problem is the cause, and what the author can do.
 	Problem string
-	// Found is the value at the path, as JSON and shortened. It is empty if there is none, or if it is secret.
+	// Found is the value at the path as JSON, shortened. It is "" if there is no value, and for a Secret.
 	Found string
-	// TooCostly reports whether the operation is valid but exceeds the budget.
+	// TooCostly is true if the operation is valid but exceeds the budget.
 	TooCostly bool
 }
 
-// Error implements error.
+// Error returns Problem.
 func (f *Failure) Error() string { return f.Problem }
 
-// IsTooCostly reports whether an error is a Failure that exceeds the budget.
+// IsTooCostly reports whether an error is a Failure because the budget was exceeded.
 func IsTooCostly(err error) bool {
 	f := (*Failure)(nil)
 	return errors.As(err, &f) && f.TooCostly
 }
 
-// endsBefore is the Failure of a path whose token at i does not exist.
+// endsBefore returns the Failure of an operation for whose path the object has no value at path[:i+1].
 func (d *Document) endsBefore(path jsonpointer.Pointer, i int) error {
-	return &Failure{Problem: fmt.Sprintf("the path is not there, nor is %s; add that first", path[:i+1])}
+	return &Failure{Problem: fmt.Sprintf("the path does not exist, because %s is missing: add that first", path[:i+1])}
 }
 
-// notContainer is the Failure of a path that goes on below a value that is neither an object nor a list. found is that
-// value, at path[:i].
+// notContainer returns the Failure of an operation whose path goes on below a scalar. found is the scalar, and path[:i] its path.
 func (d *Document) notContainer(path jsonpointer.Pointer, i int, found any) error {
 	return &Failure{
 		Problem: fmt.Sprintf("%s is %s, neither an object nor a list", path[:i], d.show(found)),
@@ -43,21 +42,21 @@ func (d *Document) notContainer(path jsonpointer.Pointer, i int, found any) erro
 	}
 }
 
-// itemAt is the index of an existing item.
+// itemAt returns the list index in path[at]. It returns a Failure if the list has no such item.
 func (d *Document) itemAt(path jsonpointer.Pointer, at int, list []any) (int, error) {
 	i, ok := jsonpointer.ListIndex(path[at])
 	switch {
 	case !ok && path[at] == "-":
 		return 0, &Failure{Problem: fmt.Sprintf(`"-" is the place after the last item of %s: only add, move and copy can go there`, path[:at])}
 	case !ok:
-		return 0, &Failure{Problem: fmt.Sprintf("%s is a list: %q is no index of it (0, 1, 2 …)", path[:at], path[at])}
+		return 0, &Failure{Problem: fmt.Sprintf("%s is a list, and %q is not an index (0, 1, 2 …)", path[:at], path[at])}
 	case i >= len(list):
-		return 0, &Failure{Problem: fmt.Sprintf("the path is not there: the list %s has %s", path[:at], items(list))}
+		return 0, &Failure{Problem: fmt.Sprintf("the path does not exist: the list %s has %s", path[:at], items(list))}
 	}
 	return i, nil
 }
 
-// insertAt is the index before which a new item goes.
+// insertAt returns the list index at which add inserts an item. The token "-" is the end of the list.
 func (d *Document) insertAt(path jsonpointer.Pointer, list []any) (int, error) {
 	last := len(path) - 1
 	if path[last] == "-" {
@@ -66,9 +65,9 @@ func (d *Document) insertAt(path jsonpointer.Pointer, list []any) (int, error) {
 	i, ok := jsonpointer.ListIndex(path[last])
 	switch {
 	case !ok:
-		return 0, &Failure{Problem: fmt.Sprintf(`%s is a list: %q is no index of it (0, 1, 2 … or "-" for its end)`, path[:last], path[last])}
+		return 0, &Failure{Problem: fmt.Sprintf(`%s is a list, and %q is not an index (0, 1, 2 … or "-" for the end)`, path[:last], path[last])}
 	case i > len(list):
-		return 0, &Failure{Problem: fmt.Sprintf(`the list %s has %s; "-" appends`, path[:last], items(list))}
+		return 0, &Failure{Problem: fmt.Sprintf(`the index is too large: the list %s has %s; "-" appends an item`, path[:last], items(list))}
 	}
 	return i, nil
 }
@@ -80,15 +79,15 @@ func items(list []any) string {
 	return fmt.Sprintf("%d items", len(list))
 }
 
-// show returns a value as text for a sentence.
+// show returns a value as text for a message. For a Secret it returns a text without the value.
 func (d *Document) show(value any) string {
 	if d.secret {
-		return "a value that is withheld (it is a Secret's)"
+		return "a value that is not shown (it is in a Secret)"
 	}
 	return strictjson.Excerpt(value)
 }
 
-// found returns a value for Failure.Found.
+// found returns a value as text for Failure.Found. For a Secret it returns "".
 func (d *Document) found(value any) string {
 	if d.secret {
 		return ""

@@ -13,20 +13,20 @@ func TestEqualComparesAsRFC6902Does(t *testing.T) {
 		a, b string
 		same bool
 	}{
-		"an integer and the same as a float":        {`1`, `1.0`, true},
-		"a float and the same as an integer":        {`[1e2]`, `[100]`, true},
-		"an integer and a float beside it":          {`1`, `1.5`, false},
-		"integers past 2^53":                        {`9007199254740993`, `9007199254740992`, false},
-		"an integer past 2^53 and its next float":   {`9007199254740993`, `9007199254740993.0`, false},
-		"the largest integer and the float next it": {`9223372036854775807`, `9223372036854774784.0`, false},
-		"a number and its text":                     {`1`, `"1"`, false},
-		"null and null":                             {`null`, `null`, true},
-		"null and false":                            {`null`, `false`, false},
-		"objects in another order":                  {`{"a":1,"b":[2]}`, `{"b":[2],"a":1.0}`, true},
-		"an object with a key more":                 {`{"a":1}`, `{"a":1,"b":null}`, false},
-		"objects with null and with another key":    {`{"a":null}`, `{"b":null}`, false},
-		"lists in another order":                    {`[1,2]`, `[2,1]`, false},
-		"a list and an object":                      {`[]`, `{}`, false},
+		"an integer and a float of the same value":       {`1`, `1.0`, true},
+		"a float and an integer of the same value":       {`[1e2]`, `[100]`, true},
+		"an integer and a slightly larger float":         {`1`, `1.5`, false},
+		"integers past 2^53":                             {`9007199254740993`, `9007199254740992`, false},
+		"an integer past 2^53 and its next float":        {`9007199254740993`, `9007199254740993.0`, false},
+		"the largest integer and the next float":         {`9223372036854775807`, `9223372036854774784.0`, false},
+		"a number and its text":                          {`1`, `"1"`, false},
+		"null and null":                                  {`null`, `null`, true},
+		"null and false":                                 {`null`, `false`, false},
+		"objects in another order":                       {`{"a":1,"b":[2]}`, `{"b":[2],"a":1.0}`, true},
+		"an object and the same with one more key":       {`{"a":1}`, `{"a":1,"b":null}`, false},
+		"an object with a null and one with another key": {`{"a":null}`, `{"b":null}`, false},
+		"lists in another order":                         {`[1,2]`, `[2,1]`, false},
+		"a list and an object":                           {`[]`, `{}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := strictjson.DecodeValue([]byte(tc.a))
@@ -38,7 +38,7 @@ func TestEqualComparesAsRFC6902Does(t *testing.T) {
 				t.Fatal(err)
 			}
 			if Equal(a, b) != tc.same || Equal(b, a) != tc.same {
-				t.Errorf("equal: %v and %v, want %v", Equal(a, b), Equal(b, a), tc.same)
+				t.Errorf("Equal(a, b) = %v and Equal(b, a) = %v, want %v", Equal(a, b), Equal(b, a), tc.same)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Pointer is a JSON pointer (RFC 6901). Its escapes are resolved.
+// Pointer is a parsed JSON pointer (RFC 6901), a list of keys and list indexes. In the list, ~0 and ~1 are replaced by ~ and /.
 type Pointer []string
 
 var (
@@ -19,8 +19,7 @@ var (
 	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
 )
 
-// Parse reads a pointer. It refuses the empty pointer, which means the whole object, because an override must not
-// replace an object.
+// Parse parses a JSON pointer. It refuses the empty pointer, which means the whole object: no override may replace an object.
 func Parse(text string) (Pointer, error) {
 	if !strings.HasPrefix(text, "/") {
 		return nil, errors.New("a JSON pointer begins with a slash: /spec/replicas")
@@ -36,7 +35,7 @@ func Parse(text string) (Pointer, error) {
 				break
 			}
 			if rest = rest[at+1:]; rest == "" || (rest[0] != '0' && rest[0] != '1') {
-				return nil, fmt.Errorf("in %q a tilde stands alone: write it ~0, and a slash within a key ~1", token)
+				return nil, fmt.Errorf("in %q a tilde is not followed by 0 or 1: write ~0 for a tilde, and ~1 for a slash within a key", token)
 			}
 		}
 		tokens[i] = unescaper.Replace(token)
@@ -44,7 +43,7 @@ func Parse(text string) (Pointer, error) {
 	return tokens, nil
 }
 
-// String writes the pointer with its escapes.
+// String returns the pointer as text, with ~0 and ~1 in place of ~ and / in keys.
 func (p Pointer) String() string {
 	var b strings.Builder
 	for _, token := range p {
@@ -54,12 +53,12 @@ func (p Pointer) String() string {
 	return b.String()
 }
 
-// Contains reports whether q is p or lies below it.
+// Contains reports whether q is p itself or a path below p.
 func (p Pointer) Contains(q Pointer) bool {
 	return len(p) <= len(q) && slices.Equal(p, q[:len(p)])
 }
 
-// Lookup returns the value at the pointer. A null counts as a value.
+// Lookup returns the value at the path p in root. there is false if the path does not exist. A null counts as a value.
 func (p Pointer) Lookup(root any) (value any, there bool) {
 	value = root
 	for _, token := range p {
@@ -81,7 +80,7 @@ func (p Pointer) Lookup(root any) (value any, there bool) {
 	return value, true
 }
 
-// ListIndex reads an index as RFC 6901 defines it: digits without leading zeros.
+// ListIndex parses a list index by the rules of RFC 6901: digits without leading zeros. The second result is false for any other token.
 func ListIndex(token string) (int, bool) {
 	if token == "" || len(token) > 9 || (len(token) > 1 && token[0] == '0') {
 		return 0, false

@@ -22,8 +22,8 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"":      "a JSON pointer begins with a slash",
 		"spec":  "a JSON pointer begins with a slash",
-		"/a~":   "a tilde stands alone",
-		"/a~2":  "a tilde stands alone",
+		"/a~":   "a tilde is not followed by 0 or 1",
+		"/a~2":  "a tilde is not followed by 0 or 1",
 		"/\xff": "is not valid UTF-8",
 	} {
 		if p, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -39,7 +39,7 @@ func TestLookup(t *testing.T) {
 		there bool
 	}{
 		"/a/0":  {"x", true},
-		"/a/1/": {nil, true}, // a null counts as something
+		"/a/1/": {nil, true}, // null counts as a value
 		"/a/2":  {nil, false},
 		"/a/-":  {nil, false},
 		"/a/01": {nil, false},

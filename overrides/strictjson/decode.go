@@ -17,13 +17,13 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// MaxDepth is the greatest depth of JSON in a wrapper, and in the objects rendered from it.
+// MaxDepth bounds the nesting depth of JSON in a wrapper, and of the objects that are rendered from the wrapper.
 const MaxDepth = 100
 
-// errNotObject is the error for JSON that is not an object.
+// errNotObject is the error for valid JSON that is not an object.
 var errNotObject = errors.New("it is not a JSON object")
 
-// Decode reads one wrapped object. Integers stay integers, whatever their size up to 64 bits.
+// Decode decodes one object of a wrapper. Integers of up to 64 bits stay integers and do not become floats.
 func Decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	data, err := Bytes(raw)
 	if err != nil {
@@ -36,7 +36,7 @@ func Decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-// Bytes returns the JSON of a wrapped object. The object may also be a typed object that a Go program has set.
+// Bytes returns the JSON of an object of a wrapper. It also works for a Go program that has set raw.Object in place of raw.Raw.
 func Bytes(raw runtime.RawExtension) ([]byte, error) {
 	if len(raw.Raw) > 0 || raw.Object == nil {
 		return raw.Raw, nil
@@ -48,7 +48,7 @@ func Bytes(raw runtime.RawExtension) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeObject reads JSON that is an object, as DecodeValue does.
+// DecodeObject decodes a JSON object within the limits of DecodeValue. Any other JSON is an error.
 func DecodeObject(data []byte) (map[string]any, error) {
 	value, err := DecodeValue(data)
 	if err != nil {
@@ -61,20 +61,20 @@ func DecodeObject(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// DecodeValue reads JSON of any form, at most MaxDepth deep. It refuses numbers that would change on the way.
+// DecodeValue decodes a JSON value. It refuses a value deeper than MaxDepth, and numbers that an API server would change.
 func DecodeValue(data []byte) (any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
 	if d := Depth(data); d > MaxDepth {
-		return nil, fmt.Errorf("it is nested %d deep, %d at most", d, MaxDepth)
+		return nil, fmt.Errorf("it is nested %d levels deep, and %d is the limit", d, MaxDepth)
 	}
 	var value any
 	if err := json.Unmarshal(data, &value); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if path, found := pastInt64(value, nil); found {
-		// The message does not name the number: it may be secret, and the decoder has changed it already.
+		// Do not quote the number: it may be secret, and the decoder has rounded it.
 		if len(path) == 0 {
 			return nil, errors.New("it is a number that does not fit 64 bits and was rounded on its way here: quote it if it is meant as text")
 		}
@@ -87,8 +87,8 @@ func DecodeValue(data []byte) (any, error) {
 	return value, nil
 }
 
-// pastInt64 finds a number that does not fit 64 bits. Every API server reads such a number as a float. So another
-// number arrives than the author wrote, and the original cannot be recovered.
+// pastInt64 returns the path of the first number that does not fit 64 bits; the second result is false if there is none. API servers read such a number
+// as a float, so they would store another number than the author wrote.
 func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) {
 	const limit = 1 << 63
 	switch v := value.(type) {
@@ -110,8 +110,8 @@ func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) 
 	return nil, false
 }
 
-// withoutNegativeZero writes -0.0 as 0. It is the only number that changes when JSON is written and read again, and the
-// digest of the rendering would change with it.
+// withoutNegativeZero replaces -0.0 by 0. No other number changes when it is written as JSON and read again, and such a change would change the digest
+// of a rendering.
 func withoutNegativeZero(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -9,12 +9,12 @@ import (
 
 func TestValuesThatWouldChangeOnTheWayAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ data, want string }{
-		"nothing":                        {" ", "it is empty"},
-		"no JSON":                        {"{", "it is not JSON"},
-		"an integer past 64 bits":        {`{"a":[1,18446744073709551616]}`, `the number at "/a/1" does not fit 64 bits`},
-		"a float past 64 bits":           {`1e300`, "it is a number that does not fit 64 bits"},
-		"nested deeper than allowed":     {strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1), "it is nested 101 deep, 100 at most"},
-		"deep enough to exhaust a stack": {strings.Repeat("[", 1<<20), "it is nested 1048576 deep"},
+		"an empty input":                     {" ", "it is empty"},
+		"an input that is no JSON":           {"{", "it is not JSON"},
+		"an integer past 64 bits":            {`{"a":[1,18446744073709551616]}`, `the number at "/a/1" does not fit 64 bits`},
+		"a float past 64 bits":               {`1e300`, "it is a number that does not fit 64 bits"},
+		"a value nested deeper than allowed": {strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1), "it is nested 101 levels deep, and 100 is the limit"},
+		"a value nested so deep that recursion would exhaust the stack": {strings.Repeat("[", 1<<20), "it is nested 1048576 levels deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := DecodeValue([]byte(tc.data)); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
@@ -23,7 +23,7 @@ func TestValuesThatWouldChangeOnTheWayAreRefused(t *testing.T) {
 		})
 	}
 	if _, err := DecodeObject([]byte("[1]")); err == nil {
-		t.Error("a list was read as an object")
+		t.Error("DecodeObject must refuse a list")
 	}
 }
 
@@ -35,7 +35,7 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 		"-0.0":                 int64(0),
 	} {
 		if got, err := DecodeValue([]byte(data)); err != nil || got != want {
-			t.Errorf("%s: got %v (%T), %v", data, got, got, err)
+			t.Errorf("%s was decoded as %v (%T), %v", data, got, got, err)
 		}
 	}
 }
@@ -58,6 +58,6 @@ func TestAnExcerptEndsAtACharacterBorder(t *testing.T) {
 	}
 	got := Excerpt(strings.Repeat("ü", 200))
 	if len(got) > maxShown+len("…") || !strings.HasSuffix(got, "ü…") {
-		t.Errorf("%d bytes: %s", len(got), got)
+		t.Errorf("the error has %d bytes: %s", len(got), got)
 	}
 }

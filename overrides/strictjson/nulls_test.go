@@ -15,13 +15,13 @@ func TestNullsAreFoundByPath(t *testing.T) {
 		object string
 		want   []string
 	}{
-		"none":                  {head + `"spec":{"a":0,"b":"","c":[],"d":{}}}`, nil},
-		"a field":               {head + `"spec":{"cephfs":null}}`, []string{"spec.cephfs"}},
-		"the spec":              {head + `"spec":null}`, []string{"spec"}},
-		"in a list":             {head + `"spec":{"list":[1,null,[null],{"a":null}]}}`, []string{"spec.list[1]", "spec.list[2][0]", "spec.list[3].a"}},
-		"a key with dots":       {head + `"spec":{"a.b/c":null}}`, []string{"spec[a.b/c]"}},
-		"in the order of keys":  {head + `"spec":{"b":null,"a":{"c":null}}}`, []string{"spec.a.c", "spec.b"}},
-		"a null that Go prints": {head + `"spec":{"template":{"metadata":{"creationTimestamp":null}}}}`, nil},
+		"none":                                  {head + `"spec":{"a":0,"b":"","c":[],"d":{}}}`, nil},
+		"a field":                               {head + `"spec":{"cephfs":null}}`, []string{"spec.cephfs"}},
+		"a null spec":                           {head + `"spec":null}`, []string{"spec"}},
+		"a null in a list":                      {head + `"spec":{"list":[1,null,[null],{"a":null}]}}`, []string{"spec.list[1]", "spec.list[2][0]", "spec.list[3].a"}},
+		"a key with dots":                       {head + `"spec":{"a.b/c":null}}`, []string{"spec[a.b/c]"}},
+		"nulls are listed in the order of keys": {head + `"spec":{"b":null,"a":{"c":null}}}`, []string{"spec.a.c", "spec.b"}},
+		"a null that Go prints":                 {head + `"spec":{"template":{"metadata":{"creationTimestamp":null}}}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object, err := Decode(runtime.RawExtension{Raw: []byte(tc.object)})
