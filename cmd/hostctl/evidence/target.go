@@ -143,8 +143,12 @@ func MembersOf(w v1alpha1.Wrapper) []string {
 	return slices.Compact(names)
 }
 
-// MaxKnown is how many names an error lists, and MaxNames how many names of members a line has.
-const MaxKnown, MaxNames = 20, 5
+const (
+	// MaxKnown is how many names an error lists.
+	MaxKnown = 20
+	// MaxNames is how many names of members a line has.
+	MaxNames = 5
+)
 
 // CheckClusters returns an error for the first name that is not a member of the wrapper. The error lists the members.
 func CheckClusters(w v1alpha1.Wrapper, chosen []string) error {
