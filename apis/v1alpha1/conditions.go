@@ -98,6 +98,10 @@ const (
 	ReasonAllHealthy = "AllHealthy"
 	// ReasonSpecInvalid surfaces when the manager cannot render the spec for any member, although admission accepted it.
 	ReasonSpecInvalid = "SpecInvalid"
+	// ReasonProgressDeadlineExceeded surfaces on Stalled, and as an event, when a member has not become Healthy by its deadline: that of
+	// spec.rollout.progressDeadlineSeconds, or of the kind of the object that is not healthy. On a member's entry in status.clusters it
+	// is a Deployment's own reason.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonDeleting surfaces while the manager removes a deleted wrapper from its members.
 	ReasonDeleting = "Deleting"
 	// ReasonSuspended surfaces when spec.suspend of the wrapper, or of a MemberCluster, prevents changes on members.

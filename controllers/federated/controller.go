@@ -187,6 +187,8 @@ type reconciliation struct {
 	// versionsAgain is the time at which the manager decides again whether to take another version, even without an
 	// event; zero if only an event can change that decision. takeVersions sets it.
 	versionsAgain time.Time
+	// deadlineAgain is when the next deadline of a member passes; zero if none runs. publish sets it.
+	deadlineAgain time.Time
 }
 
 // resolved returns the wrapper's present spec, with the versions that the manager has taken as targets of the
@@ -224,11 +226,11 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 		return result, err
 	}
 	// The manager also reconciles without an event: when the hour ends for which maxRemoval limits removals, when a wave's
-	// soak time ends, and when the manager may take another version.
+	// soak time ends, when the manager may take another version, and when the deadline of a member passes.
 	if p.invalid != "" {
 		p.versionsAgain = time.Time{} // another version does not correct the spec
 	}
-	for _, again := range []time.Time{p.decision.Again, p.rolloutAgain, p.versionsAgain} {
+	for _, again := range []time.Time{p.decision.Again, p.rolloutAgain, p.versionsAgain, p.deadlineAgain} {
 		if again.IsZero() {
 			continue
 		}

@@ -29,11 +29,19 @@ func (r boundedRecorder) Eventf(regarding, related runtime.Object, kind, reason,
 	r.EventRecorder.Eventf(regarding, related, kind, reason, action, "%s", report.Note(fmt.Sprintf(note, args...)))
 }
 
-// recordReadiness records an event when a wrapper gets into trouble (see inTrouble), when the reason changes, and when
-// the trouble ends. It records no other event.
+// stalledBy returns the condition Stalled; nil if it is absent.
+func stalledBy(s *v1alpha1.WrapperStatus) *metav1.Condition {
+	return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled)
+}
+
+// recordReadiness records an event when a wrapper gets into trouble (see inTrouble), when the reason changes, when a deadline passes, and
+// when the trouble ends. It records no other event.
 func (p *reconciliation) recordReadiness(before, after *v1alpha1.WrapperStatus) {
 	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady)
 	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
+	if was, is := stalledBy(before), stalledBy(after); is != nil && is.Reason == v1alpha1.ReasonProgressDeadlineExceeded && (was == nil || was.Reason != is.Reason) {
+		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, is.Reason, "Report", "%s", is.Message)
+	}
 	switch {
 	case is == nil || p.wrapper.GetDeletionTimestamp() != nil:
 	case is.Status == metav1.ConditionTrue:

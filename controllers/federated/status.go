@@ -40,6 +40,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	before := status.DeepCopy()
 	snapshot := p.snapshot(before)
 	next := report.Build(snapshot, p.now)
+	p.deadlineAgain = report.NextDeadline(snapshot, &next, p.now)
 	next.Placement, next.Rollout, next.Upgrade = before.Placement, before.Rollout, before.Upgrade
 	if p.invalid == "" && p.wrapper.GetDeletionTimestamp() == nil {
 		next.Rollout, next.Upgrade = p.rollout, p.upgrade
@@ -101,6 +102,8 @@ func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 		Invalid:        p.invalid,
 		Approve:        messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name),
 		Before:         before,
+
+		ProgressDeadline: time.Duration(p.wrapper.WrapperSpec().Rollout.ProgressDeadlineSeconds) * time.Second,
 	}
 	if in.UpdateRevision == "" {
 		in.UpdateRevision = before.UpdateRevision

@@ -39,7 +39,7 @@ func isUnreached(state v1alpha1.ClusterState) bool {
 }
 
 // tooFew are the reasons that kstatus, the Deployment controller or the collector give while a workload has too few ready pods.
-var tooFew = []string{podNotReady, progressDeadlineExceeded, lessReplicas, lessUpdated, lessAvailable, lessReady, inProgress}
+var tooFew = []string{podNotReady, v1alpha1.ReasonProgressDeadlineExceeded, lessReplicas, lessUpdated, lessAvailable, lessReady, inProgress}
 
 // IsConsequence reports whether a reason says only that a workload has too few ready pods, or that the scheduler places none. The cause
 // may then be the state of another object: a claim is not bound, or a Secret is missing.

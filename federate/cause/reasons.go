@@ -33,7 +33,6 @@ const (
 	oomKilled                  = "OOMKilled"
 	crashLoopBackOff           = "CrashLoopBackOff"
 	podNotReady                = v1alpha1.ReasonPodNotReady
-	progressDeadlineExceeded   = "ProgressDeadlineExceeded"
 	backoffLimitExceeded       = "BackoffLimitExceeded"
 
 	lessReplicas  = "LessReplicas"

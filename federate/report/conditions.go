@@ -37,7 +37,7 @@ func (s conditionContent) status() metav1.ConditionStatus {
 }
 
 // conditions computes Placed, Pushed, Healthy and their summary Ready. It adds Stalled or Reconciling, never both, with
-// the status True.
+// the status True: Stalled if retrying cannot help or a deadline has passed, and Reconciling with what is awaited and since when.
 func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time) []metav1.Condition {
 	all := make([]metav1.Condition, 0, 6)
 	for _, c := range in.Before.Conditions {
@@ -68,12 +68,15 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 		}
 		all = append(all, c)
 	}
+	late := pastDeadline(in, lines, now)
 	switch {
 	case ready.ok:
 	case in.Invalid != "" || t.stalled > 0 || in.Rollout.isStopped():
 		keep(v1alpha1.ConditionStalled, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionStalled), ready)
+	case !in.Deleting && late != nil:
+		keep(v1alpha1.ConditionStalled, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionStalled), late.content())
 	case in.Deleting || t.progressing+t.degraded+t.unreachable+t.leaving > 0 || in.Rollout.isUnderWay():
-		keep(v1alpha1.ConditionReconciling, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionReconciling), ready)
+		keep(v1alpha1.ConditionReconciling, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionReconciling), sinceWhen(ready, in, lines, worst))
 	}
 	return all
 }

@@ -34,6 +34,8 @@ type Input struct {
 	Invalid string
 	// Approve is the command `hostctl approve WRAPPER`, without a flag for the action.
 	Approve string
+	// ProgressDeadline is spec.rollout.progressDeadlineSeconds; 0 if the spec gives none.
+	ProgressDeadline time.Duration
 	// Rollout is the state of the rollout; nil if all members change at the same time.
 	Rollout *Rollout
 	// Members are the placed members and those that the wrapper is leaving.

@@ -55,7 +55,7 @@ With --cluster it shows the line of each of these clusters in full. The causes, 
 of the wrapper as a whole.
 
 Exit codes: 4 if a person has to act: because a cluster is Degraded, Stalled, Held or Unreachable, an InstallPlan waits for approval, the
-placement is not as the spec says, or the rollout has failed, is suspended or waits for an approval. 0 otherwise: a cluster may still be
+placement is not as the spec says, a member is past its deadline, or the rollout has failed, is suspended or waits for an approval. 0 otherwise: a cluster may still be
 Progressing (a pod that no node takes) or Waiting (a kind that is not installed). 1 if hostctl failed, 2 for wrong usage.`,
 		Example: `  hostctl describe storefront -n shop
   hostctl describe storefront -n shop --cluster de-1,de-2

@@ -231,6 +231,12 @@ func TestTheStateOfTheWrapperHasALineAndAnExitCode(t *testing.T) {
 			well(w)
 			w.Status.Upgrade.Subscriptions = []v1alpha1.SubscriptionVersion{{Name: "db", Reason: v1alpha1.ReasonVersionsDiffer, Message: "a has 1, b has 2"}}
 		}, exit.Done, []string{"• Subscription db: the manager takes no newer version: a has 1, b has 2 (VersionsDiffer)"}},
+		"with a member past its deadline": {func(w *v1alpha1.Federated) {
+			well(w)
+			w.Status.Clusters[0] = line("de-01", v1alpha1.StateProgressing, "InProgress", "StatefulSet db: 1 of 3", time.Hour)
+			w.Status.Conditions = append(w.Status.Conditions, condition(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonProgressDeadlineExceeded,
+				"de-01 has been Progressing since 2026-01-02T02:04:05Z, longer than its deadline of 10m: StatefulSet db: 1 of 3"))
+		}, exit.Waits, []string{"Progressing: 1 of 32 members, for 60m", "✗ a deadline has passed: de-01 has been Progressing since 2026-01-02T02:04:05Z"}},
 		"progressing": {func(w *v1alpha1.Federated) {
 			well(w)
 			w.Status.Clusters[0] = line("de-01", v1alpha1.StatePushing, v1alpha1.ReasonPushing, "", time.Second)

@@ -137,6 +137,9 @@ func (d *description) note(w v1alpha1.Wrapper) {
 	if r := &status.Rollout; r.Exists() && r.State != v1alpha1.RolloutComplete && spec.Rollout.IsPaced() && !deleting {
 		d.noteRollout(w)
 	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Reason == v1alpha1.ReasonProgressDeadlineExceeded && !deleting {
+		d.add(true, "a deadline has passed: %s", c.Message)
+	}
 	for i := range status.Upgrade.Subscriptions {
 		if s := &status.Upgrade.Subscriptions[i]; s.Reason != "" {
 			d.add(s.Reason == v1alpha1.ReasonSuspended, "Subscription %s: the manager takes no newer version: %s (%s)", s.Name, s.Message, s.Reason)

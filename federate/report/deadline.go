@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const (
+	// defaultDeadline is Kubernetes' default for spec.progressDeadlineSeconds of a Deployment, and that of a rollout here.
+	defaultDeadline = 600 * time.Second
+	// olmDeadline is the sum of two limits of OLM: it unpacks a bundle within ten minutes and installs a CSV within five.
+	olmDeadline = 15 * time.Minute
+)
+
+// overdue has the members that have not become Healthy by their deadlines.
+type overdue struct {
+	count int
+	// first is the line of the member that has been in its state for the longest time. deadline is the deadline of that member.
+	first    *v1alpha1.ClusterStatus
+	deadline time.Duration
+}
+
+// pastDeadline returns the members whose deadlines have passed; nil if there are none.
+func pastDeadline(in Input, lines []v1alpha1.ClusterStatus, now time.Time) *overdue {
+	var late overdue
+	for i := range lines {
+		l, deadline := &lines[i], deadlineOf(&in.Members[i], &lines[i], in.ProgressDeadline)
+		if deadline == 0 || now.Before(l.LastTransitionTime.Add(deadline)) {
+			continue
+		}
+		late.count++
+		if late.first == nil || l.LastTransitionTime.Before(&late.first.LastTransitionTime) {
+			late.first, late.deadline = l, deadline
+		}
+	}
+	if late.first == nil {
+		return nil
+	}
+	return &late
+}
+
+// NextDeadline returns the time at which the next deadline of a member passes, if nothing else happens; zero if no deadline runs. status
+// is a result of Build for the same input.
+func NextDeadline(in Input, status *v1alpha1.WrapperStatus, now time.Time) time.Time {
+	if in.Deleting {
+		return time.Time{}
+	}
+	members := make(map[string]*Member, len(in.Members))
+	for i := range in.Members {
+		members[in.Members[i].Name] = &in.Members[i]
+	}
+	var next time.Time
+	for i := range status.Clusters {
+		l := &status.Clusters[i]
+		deadline := deadlineOf(members[l.Name], l, in.ProgressDeadline)
+		if at := l.LastTransitionTime.Add(deadline); deadline > 0 && at.After(now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// deadlineOf returns how long a member may stay in the state of its line; 0 if it may for ever. A deadline runs only while the manager, or
+// a controller on the member, works on the objects. Members that wait for something else, or that the manager cannot reach, have none.
+// given is spec.rollout.progressDeadlineSeconds, or 0.
+func deadlineOf(m *Member, l *v1alpha1.ClusterStatus, given time.Duration) time.Duration {
+	switch l.State {
+	case v1alpha1.StatePushing, v1alpha1.StateProgressing, v1alpha1.StateDegraded:
+	default:
+		return 0
+	}
+	switch kind := kindAwaited(m); {
+	case given > 0:
+		return given
+	case (kind == "Job" || kind == "Pod") && l.State == v1alpha1.StateProgressing:
+		return 0 // it may run for as long as its author likes
+	case kind == "Subscription" || kind == "ClusterExtension":
+		return olmDeadline
+	}
+	return defaultDeadline
+}
+
+// kindAwaited returns the kind of the object that the line of a member is about; "" if the line is about none.
+func kindAwaited(m *Member) string {
+	if m.Status == nil || !m.Held {
+		return ""
+	}
+	if worst := worstObject(m.Status.Objects); worst != nil {
+		return worst.Kind
+	}
+	return ""
+}
+
+// content is the content of the condition Stalled.
+func (o *overdue) content() conditionContent {
+	words := fmt.Sprintf("%s has been %s since %s, longer than its deadline of %s", o.first.Name, o.first.State,
+		o.first.LastTransitionTime.UTC().Format(time.RFC3339), inMinutes(o.deadline))
+	if o.first.Message != "" {
+		words += ": " + o.first.Message
+	}
+	if more := o.count - 1; more > 0 {
+		words += fmt.Sprintf("; the deadlines of %d more have passed, too", more)
+	}
+	return conditionContent{reason: v1alpha1.ReasonProgressDeadlineExceeded, message: words}
+}
+
+// sinceWhen adds to the message of Reconciling since when the worst line has its state, and when its deadline passes.
+func sinceWhen(s conditionContent, in Input, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) conditionContent {
+	if worst == nil {
+		return s
+	}
+	s.message += fmt.Sprintf("; %s has been %s since %s", worst.Name, worst.State, worst.LastTransitionTime.UTC().Format(time.RFC3339))
+	for i := range lines {
+		if &lines[i] != worst || in.Deleting {
+			continue
+		}
+		if deadline := deadlineOf(&in.Members[i], worst, in.ProgressDeadline); deadline > 0 {
+			s.message += ", and its deadline is " + worst.LastTransitionTime.Add(deadline).UTC().Format(time.RFC3339)
+		}
+	}
+	return s
+}
+
+// inMinutes writes a duration like 10m or 90s.
+func inMinutes(d time.Duration) string {
+	if d%time.Minute == 0 {
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
