@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
@@ -29,6 +29,7 @@ type Options struct {
 	evidence.Target
 
 	Clusters []string
+	Since    time.Duration
 	Watch    bool
 
 	// Pause waits before -w connects again. It returns an error if the user interrupts the command meanwhile.
@@ -47,7 +48,7 @@ func newOptions(streams genericiooptions.IOStreams) *Options {
 
 func newCommand(o *Options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "events (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [-w] [-o json|yaml]",
+		Use:   "events (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [--since 1h] [-w] [-o json|yaml]",
 		Short: "Show the events of a wrapper and of its objects on the clusters, the newest last",
 		Long: `events shows one table in the order of time: the events of the wrapper itself, with CLUSTER host, and the events about its objects on the
 clusters: pods that no node takes, images that cannot be pulled, volumes that cannot be mounted. "eu-1 +2" means: the event is of eu-1,
@@ -57,7 +58,7 @@ events reads events and MemberReports from the host, and contacts no cluster. Th
 objects that are not healthy, up to 20 for an object, and replaces what looks like a secret by [redacted]. The events of a cluster
 that the manager cannot reach stay at the host. The host keeps its own events for an hour, unless its API server is set up otherwise.
 
-The times are those of the clusters' clocks. With --cluster, only events of these clusters are shown, and of clusters that show the
+The times are those of the clusters' clocks. With --since, only events that were seen within this time are shown. With --cluster, only events of these clusters are shown, and of clusters that show the
 same failure. With -w the command prints each new event, until you interrupt it.
 
 The command needs the right to get the wrapper, to list events, and to list and get MemberReports in its namespace. For a ClusterFederated
@@ -66,6 +67,7 @@ fairlead-oncall grants all this. Without one of these rights, standard error has
 
 Exit codes: 0 also if there are no events, and after an interrupted -w. 1 if hostctl failed, 2 for wrong usage.`,
 		Example: `  hostctl events storefront -n shop
+  hostctl events storefront -n shop --since 10m
   hostctl events storefront -n shop --cluster eu-1 -w
   hostctl events cfed/ingress -o json`,
 		Args: cobra.RangeArgs(1, 2),
@@ -81,6 +83,7 @@ Exit codes: 0 also if there are no events, and after an interrupted -w. 1 if hos
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the events may be of another cluster with the same failure")
+	f.DurationVar(&o.Since, "since", 0, "show only events that were seen within this time, for example 90s, 10m or 2h (0: all that the host has)")
 	f.BoolVarP(&o.Watch, "watch", "w", false, "go on and print new events")
 	f.StringVarP(&o.Output, "output", "o", "", "json or yaml (default text)")
 	o.Flags.AddFlags(f)
@@ -93,6 +96,9 @@ Exit codes: 0 also if there are no events, and after an interrupted -w. 1 if hos
 func (o *Options) Validate() error {
 	if o.Output != "" && o.Watch {
 		return exit.Usagef("--watch prints text only: leave --output out")
+	}
+	if o.Since < 0 {
+		return exit.Usagef("--since %s: give a time in the past as a positive duration, for example 10m", o.Since)
 	}
 	return o.Target.Validate()
 }
@@ -137,17 +143,22 @@ func (o *Options) print(out *table, found *reading) error {
 		}
 	}
 	if len(found.rows) == 0 {
-		o.tell("%s", none(found.wrapper, o.Clusters))
+		o.tell("%s", o.none(found))
 	}
 	return nil
 }
 
 // none returns the line about a wrapper without events.
-func none(w v1alpha1.Wrapper, clusters []string) string {
-	if len(clusters) > 0 {
-		return fmt.Sprintf("%s has no events of %s: a member sends events only of objects that are not healthy", render.TitleOf(w), messages.Few(clusters, evidence.MaxNames))
+func (o *Options) none(found *reading) string {
+	title := render.TitleOf(found.wrapper)
+	switch {
+	case found.older > 0:
+		return fmt.Sprintf("%s has no events of the last %s, and %d older", title,
+			screen.Age(o.Now(), metav1.NewTime(o.Now().Add(-o.Since))), found.older)
+	case len(o.Clusters) > 0:
+		return fmt.Sprintf("%s has no events of %s: a member sends events only of objects that are not healthy", title, messages.Few(o.Clusters, evidence.MaxNames))
 	}
-	return fmt.Sprintf("%s has no events: a member sends events only of objects that are not healthy, and the host keeps its own for about an hour", render.TitleOf(w))
+	return title + " has no events: a member sends events only of objects that are not healthy, and the host keeps its own for about an hour"
 }
 
 // tellErrors writes what could not be read.

@@ -222,6 +222,23 @@ func TestWithoutEventsTheReasonIsTold(t *testing.T) {
 	}
 }
 
+func TestSinceLeavesOlderEventsOut(t *testing.T) {
+	host := hostWith(t, nil, objects()...) // the events are 12 s, 3 min, 4 min and 31 min old, one of them by the time of its report
+	got := eventsWith(t, host, screen.Screen{}, "web", "-n", "shop", "--since", "3m")
+	if got.err != nil || !strings.Contains(got.stdout, "Failed to pull image") || !strings.Contains(got.stdout, "Federated/web") {
+		t.Errorf("%v:\n%s", got.err, got.stdout)
+	}
+	for _, old := range []string{"Successfully assigned", "ProvisioningFailed"} {
+		if strings.Contains(got.stdout, old) {
+			t.Errorf("shows %q, which is older than three minutes:\n%s", old, got.stdout)
+		}
+	}
+	got = eventsWith(t, host, screen.Screen{}, "web", "-n", "shop", "--since", "1m", "--cluster", "us-1")
+	if want := "Federated shop/web has no events of the last 60s, and 1 older\n"; got.stdout != "" || !strings.HasSuffix(got.stderr, want) {
+		t.Errorf("%q on standard error, want %q; printed %q", got.stderr, want, got.stdout)
+	}
+}
+
 func TestEventsRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -232,6 +249,7 @@ func TestEventsRefuses(t *testing.T) {
 		"a wrapper that is not there":   {[]string{"wob"}, exit.Failed, "there is no Federated wob in namespace shop"},
 		"a format that is none":         {[]string{"web", "-o", "xml"}, exit.Usage, `--output "xml": give json or yaml`},
 		"a format with -w":              {[]string{"web", "-w", "-o", "json"}, exit.Usage, "--watch prints text only"},
+		"a time in the future":          {[]string{"web", "--since", "-5m"}, exit.Usage, "--since -5m0s: give a time in the past as a positive duration, for example 10m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			scheme := hostWith(t, nil, objects()...)

@@ -54,6 +54,8 @@ type reading struct {
 	reports []v1alpha1.MemberReport
 	// rows are the events, the newest last.
 	rows []row
+	// older is how many events --since leaves out.
+	older int
 	// eventsErr and reportsErr are why the events at the host and the reports could not be read.
 	eventsErr, reportsErr error
 	// eventsVersion and reportsVersion are the resource versions from which watches continue.
@@ -85,6 +87,11 @@ func (o *Options) read(ctx context.Context) (*reading, error) {
 	}
 	sortRows(found.rows)
 	found.rows = slices.CompactFunc(found.rows, func(a, b row) bool { return a.key() == b.key() && a.Seen.Equal(&b.Seen) && a.Count == b.Count })
+	if all := len(found.rows); o.Since > 0 {
+		from := o.Now().Add(-o.Since)
+		found.rows = slices.DeleteFunc(found.rows, func(r row) bool { return r.Seen.Time.Before(from) })
+		found.older = all - len(found.rows)
+	}
 	return found, nil
 }
 
