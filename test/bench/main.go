@@ -63,7 +63,7 @@ func main() {
 func (o *options) check() error {
 	for _, name := range o.works {
 		if name != idleWork && !slices.ContainsFunc(works, func(w benchWork) bool { return w.name == name }) {
-			return fmt.Errorf("WORKS: there is no work %q; the works are W1 to W7, far, rest, floor and %s", name, idleWork)
+			return fmt.Errorf("WORKS: there is no work %q; the works are W1 to W7, far, trouble, rest, floor and %s", name, idleWork)
 		}
 	}
 	if o.objects < 10 {

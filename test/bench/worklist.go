@@ -29,6 +29,7 @@ var works = []benchWork{
 	{name: "W6", what: "deliver a kind that one member does not serve", do: serveOthers},
 	{name: "far", what: "deliver 300 objects to members of which one is 100 ms away", do: deliverFar},
 	{name: "W7", what: "deliver 300 objects to 3 members, and then to 6", do: addMembers},
+	{name: troubleWork, what: "tell of 50 Deployments that crash on 3 members, among 200", do: trouble},
 	{name: restWork, what: "hold 1,000 wrappers at rest, and 1,000 more", do: holdAtRest},
 	{name: "floor", what: "send the requests of W1, and nothing else", do: floor},
 }
