@@ -37,8 +37,9 @@ type knownReports struct {
 	byName  map[string]*knownReport
 	// deleted has the reports that the loop has deleted within evidenceEvery.
 	deleted map[string]deletion
-	// writes bounds the writes of this wrapper.
+	// writes bounds the writes of this wrapper, and turn is its place among those that wait for the limit of all.
 	writes *rate.Limiter
+	turn   rules.Turn
 }
 
 func newKnownReports(wrapper types.UID) *knownReports {
