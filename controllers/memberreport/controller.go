@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,7 +46,7 @@ type Reconciler struct {
 	// known has what the loop knows about the reports of each wrapper.
 	known map[deliveries.Key]*knownReports
 	// writes bounds the writes of all wrappers.
-	writes *rate.Limiter
+	writes *rules.Turns
 }
 
 // New makes the loop. limit is how many bytes of memory the evidence of all members may take; 0 means DefaultMemory.

@@ -5,7 +5,7 @@ package memberreport
 import (
 	"time"
 
-	"golang.org/x/time/rate"
+	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
 )
 
 // A hostile member can change its messages with each event, and each new message is a new report. These limits keep it from filling
@@ -15,37 +15,37 @@ const (
 	// one a second.
 	wrapperBurst = 20
 	// processBurst is how many writes of all wrappers the loop may do at once, and processRate how many a second after that.
+	// Wrappers that wait for it take turns.
 	processBurst, processRate = 200, 10
 )
 
 // newWrites makes the limit for the writes of all wrappers.
-func newWrites() *rate.Limiter { return rate.NewLimiter(processRate, processBurst) }
+func newWrites() *rules.Turns { return rules.NewTurns(processBurst, processRate) }
 
-// mayWrite takes n writes out of the limits of the wrapper and of the process. If a limit does not allow them, mayWrite takes none and
-// returns false, and the reconcile is repeated later.
+// mayWrite takes one or two writes out of the limits of the wrapper and of the process. If a limit does not allow them, mayWrite
+// returns false, and the reconcile is repeated when it does.
 func (p *reconciliation) mayWrite(n int) bool {
-	wait := p.take(p.known.writes, n)
+	wait := p.take(p.known, n)
 	p.repeatAfter(wait)
 	return wait <= 0
 }
 
-// take takes n writes out of the limit of one wrapper and out of that of the process. If a limit does not allow them, it takes none and
-// returns after which time the loop has to try again.
-func (r *Reconciler) take(wrapper *rate.Limiter, n int) time.Duration {
+// take takes n writes out of the limit of one wrapper, and then out of that of the process. If a limit does not allow them, it returns
+// after which time the loop has to try again. The wrapper keeps its place among those that wait for the process.
+func (r *Reconciler) take(wrapper *knownReports, n int) time.Duration {
 	r.mu.Lock() // the limiters need times that do not go back
 	defer r.mu.Unlock()
 	now := r.clock.Now()
-	own, all := wrapper.ReserveN(now, n), r.writes.ReserveN(now, n)
-	waitOwn, waitAll := own.DelayFrom(now), all.DelayFrom(now)
-	if waitOwn <= 0 && waitAll <= 0 {
-		return 0
+	own := wrapper.writes.ReserveN(now, n)
+	if wait := own.DelayFrom(now); wait > 0 {
+		own.CancelAt(now)
+		return max(wait, membersEvery)
 	}
-	own.CancelAt(now)
-	all.CancelAt(now)
-	if waitAll > 0 {
-		return evidenceEvery // thousands of wrappers may wait, and all of them would try again within the same second
+	wait := r.writes.Take(&wrapper.turn, n, now)
+	if wait > 0 {
+		own.CancelAt(now)
 	}
-	return max(waitOwn, membersEvery)
+	return wait
 }
 
 // repeatAfter repeats the reconcile after this time, or earlier if it has to be repeated earlier. A time of 0 or less repeats nothing.

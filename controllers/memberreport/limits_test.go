@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
@@ -53,26 +56,41 @@ func TestAMemberThatChangesItsMessagesAllTheTimeCausesFewWrites(t *testing.T) {
 }
 
 func TestTheLimitOfAllWrappers(t *testing.T) {
-	s := newSite(t)
-	writes := func() (n int) {
+	now := clocktesting.NewFakeClock(now)
+	loop := &Reconciler{clock: now, known: make(map[deliveries.Key]*knownReports), writes: newWrites()}
+	try := func(wrapper string, writes int) bool {
+		key := deliveries.Key{Kind: v1alpha1.KindFederated, NamespacedName: types.NamespacedName{Name: wrapper}}
+		return loop.take(loop.knownOf(key, types.UID(wrapper)), writes) == 0
+	}
+	busy := func() (n int) {
 		for i := range 50 {
-			known := s.loop.knownOf(deliveries.Key{Kind: v1alpha1.KindFederated}, s.wrapper.UID+s.wrapper.UID[:i%8])
-			for range 10 {
-				if s.loop.take(known.writes, 1) == 0 {
+			for range 5 {
+				if try(fmt.Sprint("busy-", i), 1) {
 					n++
 				}
 			}
 		}
 		return n
 	}
-	if n := writes(); n != processBurst {
+	if n := busy(); n != processBurst {
 		t.Errorf("%d writes at once", n)
 	}
-	if n := writes(); n != 0 {
+	if n := busy(); n != 0 {
 		t.Errorf("%d more", n)
 	}
-	s.clock.Step(2 * time.Second)
-	if n := writes(); n != 2*processRate {
-		t.Errorf("%d after 2 s", n)
+	now.Step(time.Second)
+	if n := busy(); n != processRate {
+		t.Errorf("%d after 1 s", n)
+	}
+	if try("new", 2) {
+		t.Error("the new wrapper does not wait")
+	}
+	waited := 0
+	for ; !try("new", 2) && waited < 60; waited++ { // each of the 50 others has one turn of one write
+		busy()
+		now.Step(time.Second)
+	}
+	if waited > 6 {
+		t.Errorf("the new wrapper waited %d s", waited)
 	}
 }

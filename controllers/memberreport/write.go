@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
 	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
 )
 
@@ -27,6 +28,10 @@ const (
 	evidenceEvery = 10 * time.Second
 	// membersEvery is how often the loop writes or deletes a report at most if the members change that show the same.
 	membersEvery = time.Second
+	// refusedAgain is after which time the loop writes the same content again that the API server refused.
+	refusedAgain = 10 * time.Minute
+	// maxRefusal is how many bytes of such an answer the log has. It may repeat the content.
+	maxRefusal = 1024
 	// cacheLag is after which time a report that the loop wrote has to be in the cache.
 	cacheLag = 30 * time.Second
 )
@@ -37,8 +42,9 @@ type knownReports struct {
 	byName  map[string]*knownReport
 	// deleted has the reports that the loop has deleted within evidenceEvery.
 	deleted map[string]deletion
-	// writes bounds the writes of this wrapper.
+	// writes bounds the writes of this wrapper, and turn is its place among those that wait for the limit of all.
 	writes *rate.Limiter
+	turn   rules.Turn
 }
 
 func newKnownReports(wrapper types.UID) *knownReports {
@@ -60,6 +66,9 @@ type knownReport struct {
 	written time.Time
 	// cached is true if the cache had the report once.
 	cached bool
+	// refused is a digest of the content that the API server refused last, which was at refusedAt; zero if it took a later one.
+	refused   [sha256.Size]byte
+	refusedAt time.Time
 }
 
 func (p *reconciliation) knownAs(is *v1alpha1.MemberReport, cached bool) *knownReport {
@@ -128,10 +137,11 @@ func (p *reconciliation) bring(ctx context.Context, name string, want *v1alpha1.
 		return p.patch(ctx, name, is, want)
 	}
 	every := evidenceEvery
-	if is.members != digest(membersOf(want)) {
+	if is.members != digest(membersOf(want)) && is.refusedAt.IsZero() {
 		every = membersEvery
 	}
-	if is.content == digest(*want) || !p.isDue(is.written, every) || !p.mayWrite(1) {
+	content := digest(*want)
+	if is.content == content || !p.isDue(is.written, every) || is.refused == content && !p.isDue(is.refusedAt, refusedAgain) || !p.mayWrite(1) {
 		return nil
 	}
 	return p.patch(ctx, name, is, want)
@@ -170,8 +180,18 @@ func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport
 	}
 	stored := &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: p.id.Beside(), Name: name}}
 	if err := p.client.Status().Patch(ctx, stored, client.RawPatch(types.JSONPatchType, data)); err != nil {
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
-			// Another client deleted it, or made another of this name: a failed test of the uid is Invalid. The next reconcile reads it.
+		isOther := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+		if apierrors.IsInvalid(err) { // a failed test of the uid, or content that the schema refuses
+			var failed error
+			if isOther, failed = p.isReplaced(ctx, name, is); failed != nil {
+				return failed
+			}
+			if !isOther {
+				p.refuse(ctx, name, is, want, err)
+				return nil
+			}
+		}
+		if isOther { // another client deleted it, or made another of this name; the next reconcile reads it
 			delete(p.known.byName, name)
 			p.again = membersEvery
 			return nil
@@ -179,7 +199,30 @@ func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport
 		return fmt.Errorf("writing the status of MemberReport %s/%s: %w", stored.Namespace, name, err)
 	}
 	is.version, is.content, is.members, is.written = stored.ResourceVersion, digest(*want), digest(membersOf(want)), p.now
+	is.refused, is.refusedAt = [sha256.Size]byte{}, time.Time{}
 	return nil
+}
+
+// isReplaced reports whether another client has deleted a report, or made another of its name.
+func (p *reconciliation) isReplaced(ctx context.Context, name string, is *knownReport) (bool, error) {
+	stored := &v1alpha1.MemberReport{}
+	err := p.live.Get(ctx, client.ObjectKey{Namespace: p.id.Beside(), Name: name}, stored)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("reading MemberReport %s/%s: %w", p.id.Beside(), name, err)
+	}
+	return err != nil || stored.UID != is.uid, nil
+}
+
+// refuse records that the API server refuses the content of a report. The loop writes this report again when the content changes, or
+// after ten minutes: the CRD may be that of another version until the upgrade is complete.
+func (p *reconciliation) refuse(ctx context.Context, name string, is *knownReport, want *v1alpha1.MemberReportStatus, why error) {
+	content := digest(*want)
+	if is.refused != content {
+		ctrl.LoggerFrom(ctx).Info("The API server refuses the content of a MemberReport, so it stays as it is; if the CRD memberreports is of an earlier version, apply config/crd",
+			"namespace", p.id.Beside(), "report", name, "retryAfter", refusedAgain.String(), "error", health.Clean(why.Error(), maxRefusal))
+	}
+	is.refused, is.refusedAt, is.written = content, p.now, p.now
+	p.repeatAfter(refusedAgain)
 }
 
 func (p *reconciliation) delete(ctx context.Context, name string, is *knownReport) error {

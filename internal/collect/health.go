@@ -5,6 +5,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +53,8 @@ type memory struct {
 	judged map[lineKey]*judgement
 	// gathered has the evidence that the status does not have yet. It is empty for an object whose evidence in the status is out of date.
 	gathered map[lineKey]v1alpha1.Evidence
+	// holdsEvidence is true if gathered has evidence. Passes over other Deliveries read it.
+	holdsEvidence atomic.Bool
 	// noEvidenceUntil is until when the collector writes no evidence into this Delivery, because the member did not store it.
 	noEvidenceUntil time.Time
 	// omitsEvidence is true from the first refusal of evidence until the member stores some.
@@ -132,11 +135,16 @@ func (h *healthReader) verdict(
 		return nil, err
 	}
 	explained := explainedBefore(last, p.before[key], obj.GetGeneration(), now)
+	gathered, hasGathered := p.memory.gathered[key]
 	if last == nil && p.rendersAnew() || last != nil && last.generation != obj.GetGeneration() {
 		p.memory.gathered[key] = v1alpha1.Evidence{} // that of an earlier generation says nothing about this one
 	}
 	verdict, err := h.judge(ctx, p, obj, ref, key, &explained, now)
 	if err != nil {
+		// The line stays, and so does the evidence about it.
+		if delete(p.memory.gathered, key); hasGathered {
+			p.memory.gathered[key] = gathered
+		}
 		return nil, err
 	}
 	unhealthy := unhealthySince(last, p.before[key], verdict, obj.GetGeneration(), now)
@@ -228,12 +236,14 @@ func (h *healthReader) judge(
 	return verdict, nil
 }
 
-// maxWithEvidence is how many Deliveries of a member may have evidence, because the collector keeps it in memory.
+// maxWithEvidence is how many Deliveries of a member may have evidence, because the collector keeps it in memory. Evidence that the status
+// does not have yet counts, too: the member may take no writes for a long time.
 const maxWithEvidence = 256
 
 // mayGather reports whether the Delivery of a pass has evidence already or may have some.
 func (h *healthReader) mayGather(p *pass) bool {
-	return len(p.delivery.Status.Evidence) > 0 || h.related.looks.index.WithEvidence() < maxWithEvidence
+	return len(p.delivery.Status.Evidence) > 0 || p.memory.holdsEvidence.Load() ||
+		h.related.looks.index.WithEvidence(func(m *memory) bool { return m.holdsEvidence.Load() }) < maxWithEvidence
 }
 
 // forget resets what is known when an object becomes healthy.
@@ -252,6 +262,7 @@ func (h *healthReader) readExplanation(
 	p.explaining += h.clock.Since(began)
 	if found.Evidence != nil {
 		p.memory.gathered[key] = *found.Evidence
+		p.memory.holdsEvidence.Store(true)
 	}
 	switch {
 	case errors.Is(err, explain.ErrBusy):

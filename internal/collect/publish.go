@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -50,6 +52,8 @@ type publisher struct {
 func (w *publisher) publish(ctx context.Context, p *pass) error {
 	status := p.status()
 	status.Evidence = p.boundedEvidence(w.clock.Now())
+	p.boundGathered(status.Evidence)
+	defer p.memory.countEvidence()
 	if equality.Semantic.DeepEqual(status, p.delivery.Status) {
 		clear(p.memory.gathered)
 		return nil
@@ -246,4 +250,32 @@ func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
 		return nil
 	}
 	return evidence.Bound(p.evidence)
+}
+
+// boundGathered cuts the gathered evidence as that of the new status is cut, and drops that of objects that the Delivery lists no more.
+// Evidence that cannot be written then takes no more memory than written evidence.
+func (p *pass) boundGathered(bounded []v1alpha1.ObjectEvidence) {
+	if len(p.memory.gathered) == 0 {
+		return
+	}
+	listed := map[lineKey]bool{}
+	for i := range p.delivery.Spec.Inventory {
+		listed[keyOf(&p.delivery.Spec.Inventory[i])] = true
+	}
+	maps.DeleteFunc(p.memory.gathered, func(key lineKey, _ v1alpha1.Evidence) bool { return !listed[key] })
+	for i := range bounded {
+		key := lineKey{schema.GroupKind{Group: bounded[i].Group, Kind: bounded[i].Kind}, bounded[i].Name}
+		if found, ok := p.memory.gathered[key]; ok && !evidence.IsEmpty(&found) {
+			p.memory.gathered[key] = bounded[i].Evidence
+		}
+	}
+}
+
+// countEvidence updates holdsEvidence.
+func (m *memory) countEvidence() {
+	holds := false
+	for _, found := range m.gathered {
+		holds = holds || !evidence.IsEmpty(&found)
+	}
+	m.holdsEvidence.Store(holds)
 }

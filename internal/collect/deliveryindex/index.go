@@ -106,13 +106,13 @@ func (x *Index[M]) IsCurrent(d *v1alpha1.Delivery) bool {
 	return ok && k.Delivery == d
 }
 
-// WithEvidence returns how many Deliveries have evidence in their status.
-func (x *Index[M]) WithEvidence() int {
+// WithEvidence returns how many Deliveries have evidence in their status, or according to the collector's own data.
+func (x *Index[M]) WithEvidence(holds func(M) bool) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	count := 0
 	for _, k := range x.known {
-		if len(k.Delivery.Status.Evidence) > 0 {
+		if len(k.Delivery.Status.Evidence) > 0 || holds(k.Memory) {
 			count++
 		}
 	}

@@ -139,13 +139,13 @@ func TestDeliveriesWithEvidenceAreCounted(t *testing.T) {
 	x := newIndex()
 	d := delivery("u", 1, "1", configMap)
 	x.Learn(d, time.Time{})
-	if n := x.WithEvidence(); n != 0 {
+	if n := x.WithEvidence(func(int) bool { return false }); n != 0 {
 		t.Errorf("%d have evidence, want none", n)
 	}
 	with := delivery("u", 1, "2", configMap)
 	with.Status.Evidence = []v1alpha1.ObjectEvidence{{Kind: "ConfigMap", Name: "settings"}}
 	x.Learn(with, time.Time{})
-	if n := x.WithEvidence(); n != 1 {
+	if n := x.WithEvidence(func(int) bool { return false }); n != 1 {
 		t.Errorf("%d have evidence, want 1", n)
 	}
 }
