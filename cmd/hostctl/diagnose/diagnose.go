@@ -179,7 +179,7 @@ func (o *Options) Run(ctx context.Context) error {
 
 // collect reads everything.
 func (o *Options) collect(ctx context.Context, c *collection) error {
-	if text, err := o.host.Version(); err == nil {
+	if text, err := o.host.Version(ctx); err == nil {
 		c.kubernetes = plain.Version(text)
 	} else {
 		c.noAnswer("the version of the host", err)

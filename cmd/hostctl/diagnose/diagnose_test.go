@@ -292,7 +292,7 @@ func TestNoFileIsOverwritten(t *testing.T) {
 			o.Connect = func() (*Host, error) {
 				host, err := connect()
 				version := host.Version
-				host.Version = func() (string, error) { write(t, path); return version() }
+				host.Version = func(ctx context.Context) (string, error) { write(t, path); return version(ctx) }
 				return host, err
 			}
 		},

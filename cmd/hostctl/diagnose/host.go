@@ -5,6 +5,7 @@ package diagnose
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -30,7 +32,7 @@ type Host struct {
 	client.Client
 
 	// Version returns the version of Kubernetes.
-	Version func() (string, error)
+	Version func(context.Context) (string, error)
 	// Log opens the log of a container in a namespace; that of its previous run if previous is true.
 	Log func(ctx context.Context, namespace, pod, container string, previous bool) (io.ReadCloser, error)
 }
@@ -58,10 +60,15 @@ func connectWith(flags *genericclioptions.ConfigFlags) (*Host, error) {
 		return nil, fmt.Errorf("connecting to the host: %w", err)
 	}
 	return &Host{Client: host,
-		Version: func() (string, error) {
-			found, err := clientset.Discovery().ServerVersion()
+		Version: func(ctx context.Context) (string, error) {
+			// The method ServerVersion takes no context, so Ctrl-C would have to wait for it.
+			content, err := clientset.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 			if err != nil {
 				return "", err
+			}
+			found := version.Info{}
+			if err := json.Unmarshal(content, &found); err != nil {
+				return "", fmt.Errorf("reading the answer: %w", err)
 			}
 			return found.GitVersion, nil
 		},

@@ -112,7 +112,7 @@ func hostWith(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *
 		WithIndex(&corev1.Event{}, evidence.FieldUID, involved("uid")).
 		WithIndex(&corev1.Event{}, fieldKind, involved("kind")).
 		WithInterceptorFuncs(funcs).Build()
-	return &Host{Client: c, Version: func() (string, error) { return "v1.36.3", nil },
+	return &Host{Client: c, Version: func(context.Context) (string, error) { return "v1.36.3", nil },
 		Log: func(_ context.Context, namespace, pod, container string, previous bool) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(fmt.Sprintf("log of %s/%s/%s, previous %v\n", namespace, pod, container, previous))), nil
 		}}
