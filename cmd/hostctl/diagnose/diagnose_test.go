@@ -306,6 +306,9 @@ func TestNoFileIsOverwritten(t *testing.T) {
 			if got.err == nil || exit.CodeOf(got.err) != exit.Failed || !strings.Contains(got.err.Error(), "exists already, and diagnose overwrites no file") || len(got.left) != 1 {
 				t.Errorf("%v; left %v", got.err, got.left)
 			}
+			if name == "from before" && got.said != "" {
+				t.Errorf("the command has read the host before it refused: %s", got.said)
+			}
 			if content, err := os.ReadFile(path); err != nil || string(content) != "mine" {
 				t.Errorf("the file has %q (%v)", content, err)
 			}
