@@ -158,6 +158,7 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 		{[]string{"events", "web", "-n", "shop", "--cluster", "eu-1"}, exit.Done, "Pod/web-1", ""},
 		{[]string{"logs", "web", "-n", "shop"}, exit.Done, "[eu-1/web-1/app] panic: no database\n", "eu-1: Deployment web: CrashLoopBackOff, received "},
 		{[]string{"rollout", "status", "web", "-n", "shop"}, exit.Done, "eu-1", "• the waves of the members are not shown"},
+		{[]string{"diagnose", "web", "-n", "shop", "--output-directory", t.TempDir()}, exit.Done, "fairlead-diagnose-", "• reading Federated shop/web\n"},
 		{[]string{"__complete", "logs", "web", "-n", "shop", "--container", ""}, exit.Done, "app\n", ""},
 		{[]string{"logs", "web", "-n", "default"}, exit.Failed, "", "Error: getting Federated web from the host: federateds.federation.fairlead.dev \"web\" is forbidden"},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/approve"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/describe"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/diagnose"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/events"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate"
@@ -68,7 +69,7 @@ func addGroups(root *cobra.Command, streams genericiooptions.IOStreams) {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"look", "See what is wrong, and why:", []*cobra.Command{describe.New(streams), events.New(streams), logs.New(streams), status.New(streams)}},
+		{"look", "See what is wrong, and why:", []*cobra.Command{describe.New(streams), events.New(streams), logs.New(streams), status.New(streams), diagnose.New(streams)}},
 		{"wrappers", "Write wrappers, and steer their rollouts:",
 			[]*cobra.Command{federate.New(streams), render.New(streams), rollout.New(streams), approve.New(streams)}},
 		{"keep", "After a restore, a removal or a change of hosts:", []*cobra.Command{kept.New(streams), recover.New(streams)}},

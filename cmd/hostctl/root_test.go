@@ -50,7 +50,7 @@ func TestHelpListsEachCommandInAGroup(t *testing.T) {
 	}
 	_, groups, _ := strings.Cut(out.String(), "See what is wrong, and why:")
 	look, rest, _ := strings.Cut(groups, "\n\n")
-	for _, name := range []string{"describe", "events", "logs", "status"} {
+	for _, name := range []string{"describe", "events", "logs", "status", "diagnose"} {
 		if !strings.Contains(look, "\n  "+name+" ") {
 			t.Errorf("the first group does not have %s:\n%s", name, look)
 		}

@@ -55,8 +55,12 @@ func LogText(log string) string {
 		_, log, _ = strings.Cut(log[len(log)-maxUntidy:], "\n")
 	}
 	// The text is redacted as a whole, because a secret such as a private key can have several lines.
-	return redact.Text(plain(log))
+	return Redact(log)
 }
+
+// Redact removes escape sequences and invisible characters except line ends and tabs, and then redacts the text. It does not cut the
+// text, so the caller has to bound it.
+func Redact(text string) string { return redact.Text(plain(text)) }
 
 // maxUntidy is how much of a text from a member Tidy reads, in bytes. It bounds the work of redact.Text.
 const maxUntidy = 16 << 10

@@ -90,7 +90,7 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.readEvidence(ctx, o, w)
+	d.readEvidence(ctx, o.Host, o, w)
 	d.readEvents(ctx, o.Host, w)
 	if o.Output != "" {
 		err = encode.To(o.Out, o.Output, d)

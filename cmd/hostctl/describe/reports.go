@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
@@ -39,11 +40,11 @@ type causeEvidence struct {
 }
 
 // readEvidence adds the evidence that the MemberReports have about the causes. If hostctl cannot read them, the description tells why.
-func (d *description) readEvidence(ctx context.Context, o *Options, w v1alpha1.Wrapper) {
+func (d *description) readEvidence(ctx context.Context, host client.Client, o *Options, w v1alpha1.Wrapper) {
 	if !slices.ContainsFunc(d.Causes, func(c cause.Cause) bool { return len(c.Members) > 0 }) {
 		return
 	}
-	reports, err := evidence.Reports(ctx, o.Host, w)
+	reports, err := evidence.Reports(ctx, host, w)
 	if err != nil {
 		d.EvidenceError = err.Error()
 		return

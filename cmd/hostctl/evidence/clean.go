@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// cleanStatus cleans every text in a status, because texts of members are in it.
-func cleanStatus(status *v1alpha1.WrapperStatus) error {
+// CleanStatus cleans every text in a status, because texts of members are in it.
+func CleanStatus(status *v1alpha1.WrapperStatus) error {
 	content, err := json.Marshal(status)
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func (t *Target) Wrapper(ctx context.Context) (v1alpha1.Wrapper, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cleanStatus(w.WrapperStatus()); err != nil {
+	if err := CleanStatus(w.WrapperStatus()); err != nil {
 		return nil, fmt.Errorf("reading the status of %s: %w", render.TitleOf(w), err)
 	}
 	return w, nil

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+)
+
+// Troubled reports whether the description of a wrapper has a cause, or waits for a person. The caller has cleaned the status.
+func Troubled(w v1alpha1.Wrapper) (bool, error) {
+	d, err := describe(w, nil)
+	return err == nil && (len(d.Causes) > 0 || d.NeedsPerson), err
+}
+
+// Text returns what the command prints for a wrapper in a pipe. The caller has read the wrapper, and cleaned its status. Text reads
+// events and MemberReports from the host; if it cannot, the text tells why.
+func Text(ctx context.Context, host client.Client, w v1alpha1.Wrapper, now time.Time) (string, error) {
+	d, err := describe(w, nil)
+	if err != nil {
+		return "", err
+	}
+	o := &Options{Target: evidence.Target{Kind: w.WrapperKind(), Namespace: w.GetNamespace(), Name: w.GetName()}}
+	d.readEvidence(ctx, host, o, w)
+	d.readEvents(ctx, host, w)
+	return d.text(now, screen.Screen{}, false), nil
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// Limits bound the archive. Tests set smaller ones.
+type Limits struct {
+	// Wrappers is how many wrappers the archive has, and Summaries how many of them the summary describes.
+	Wrappers, Summaries int
+	// Objects is how many objects of any other kind the archive has.
+	Objects int
+	// Page is how many objects one request reads.
+	Page int64
+	// Bytes is the size of the files before compression.
+	Bytes int64
+}
+
+// maxUnanswered is after how many parts in a row without an answer the host is taken as gone.
+const maxUnanswered = 2
+
+// collection is what one run of the command reads and has read.
+type collection struct {
+	host     *Host
+	limits   Limits
+	archive  *archive
+	progress *progress.Printer
+	redaction
+
+	// wrappers are those that the archive has. Their statuses are cleaned.
+	wrappers []v1alpha1.Wrapper
+	// kubernetes and images are the versions of the host and of Fairlead's pods, "" and empty if they are not known.
+	kubernetes string
+	images     []string
+
+	// read is how many parts could be read.
+	read int
+	// notRead are the parts that could not be read, each with the reason. cut are those of which something is left out.
+	notRead, cut []string
+	// first is the error of the first part that could not be read.
+	first error
+	// unanswered is how many parts in a row had no answer.
+	unanswered int
+}
+
+// part reads one part. If that fails, the index tells why, and the command goes on. The returned error ends the command.
+func (c *collection) part(ctx context.Context, what string, read func() error) error {
+	if c.unanswered >= maxUnanswered {
+		c.notRead = append(c.notRead, what+": not asked for, because the host has stopped answering")
+		return nil
+	}
+	step := c.progress.Step("reading %s", what)
+	err := read()
+	switch {
+	case ctx.Err() != nil:
+		step.Skip()
+		return fmt.Errorf("interrupted, and no archive is written: %w", ctx.Err())
+	case errors.Is(err, errWrite):
+		step.Skip()
+		return err
+	case err == nil:
+		step.Done()
+		c.read++
+		c.unanswered = 0
+		return nil
+	}
+	step.Fail(errors.New(c.noAnswer(what, err)))
+	return nil
+}
+
+// noAnswer notes that something could not be read, and returns the reason.
+func (c *collection) noAnswer(what string, err error) string {
+	reason := c.why(err)
+	c.notRead = append(c.notRead, what+": "+reason)
+	if c.first == nil {
+		c.first = fmt.Errorf("reading %s: %s", what, reason)
+	}
+	if network := (*url.Error)(nil); errors.As(err, &network) {
+		c.unanswered++
+	} else {
+		c.unanswered = 0
+	}
+	return reason
+}
+
+// why returns the reason for which a part could not be read, for a person.
+func (c *collection) why(err error) string {
+	var status apierrors.APIStatus
+	switch {
+	case apierrors.IsForbidden(err) && errors.As(err, &status):
+		return "your account may not: " + health.Clean(c.text(status.Status().Message), health.MaxMessage)
+	case meta.IsNoMatchError(err):
+		return "the host does not have this kind"
+	}
+	return health.Clean(c.text(err.Error()), health.MaxMessage)
+}
+
+// cutf notes that something is left out.
+func (c *collection) cutf(format string, args ...any) {
+	c.cut = append(c.cut, fmt.Sprintf(format, args...))
+}
+
+// listOf returns a function that makes empty lists of a kind. Their objects have all fields that the host sends.
+func listOf(version schema.GroupVersion, kind string) func() client.ObjectList {
+	return func() client.ObjectList {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(version.WithKind(kind + "List"))
+		return list
+	}
+}
+
+// metadataOf does the same as listOf for the metadata only.
+func metadataOf(version schema.GroupVersion, kind string) func() client.ObjectList {
+	return func() client.ObjectList {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(version.WithKind(kind + "List"))
+		return list
+	}
+}
+
+// each reads a list page by page, and calls visit for each object, up to most. It notes how many objects are left out.
+func (c *collection) each(ctx context.Context, what string, most int, list func() client.ObjectList, visit func(map[string]any) error, opts ...client.ListOption) error {
+	next, visited := "", 0
+	for {
+		page := list()
+		if err := c.host.List(ctx, page, append(slices.Clone(opts), client.Limit(c.limits.Page), client.Continue(next))...); err != nil {
+			return err
+		}
+		inPage := 0
+		if err := meta.EachListItem(page, func(obj runtime.Object) error {
+			inPage++
+			if inPage > most-visited {
+				return nil
+			}
+			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+			if err != nil {
+				return err
+			}
+			return visit(content)
+		}); err != nil {
+			return err
+		}
+		taken := min(inPage, most-visited)
+		visited += taken
+		next = page.GetContinue()
+		switch {
+		case next == "" && inPage == taken:
+			return nil
+		case next != "" && visited < most:
+			continue
+		}
+		more := ""
+		left := int64(inPage - taken)
+		if remaining := page.GetRemainingItemCount(); remaining != nil {
+			left += *remaining
+		} else if next != "" {
+			more = "at least "
+			left = max(left, 1)
+		}
+		c.cutf("%s: the archive has %d, and %s%d more are left out", what, visited, more, left)
+		return nil
+	}
+}
+
+// addObject redacts an object and writes it to a file.
+func (c *collection) addObject(name string, obj map[string]any) error {
+	return c.addYAML(name, c.object(obj))
+}
+
+// addYAML writes a value without secrets to a file.
+func (c *collection) addYAML(name string, value any) error {
+	content, err := yaml.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", name, err)
+	}
+	return c.archive.add(name, content)
+}
+
+// group collects objects in one file for each namespace.
+type group map[string][]byte
+
+// add redacts an object, and appends it to the file of its namespace.
+func (g group) add(c *collection, obj map[string]any) error {
+	namespace, _, _ := unstructured.NestedString(obj, "metadata", "namespace")
+	content, err := yaml.Marshal(c.object(obj))
+	if err == nil {
+		g[namespace] = append(append(g[namespace], "---\n"...), content...)
+	}
+	return err
+}
+
+// write writes the files, each with this name in the folder of its namespace.
+func (g group) write(c *collection, name string) error {
+	namespaces := make([]string, 0, len(g))
+	for namespace := range g {
+		namespaces = append(namespaces, namespace)
+	}
+	slices.Sort(namespaces)
+	for _, namespace := range namespaces {
+		if err := c.archive.add(folderOf(namespace)+name, g[namespace]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folderOf returns the folder for the objects of a namespace, or for those of the cluster scope.
+func folderOf(namespace string) string {
+	if namespace == "" {
+		return "cluster/"
+	}
+	return "namespaces/" + namespace + "/"
+}
+
+// grouped reads a list as one part, and writes one file for each namespace.
+func (c *collection) grouped(ctx context.Context, what, name string, list func() client.ObjectList, opts ...client.ListOption) error {
+	return c.part(ctx, what, func() error {
+		files := group{}
+		err := c.each(ctx, what, c.limits.Objects, list, func(obj map[string]any) error { return files.add(c, obj) }, opts...)
+		return errors.Join(err, files.write(c, name))
+	})
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/describe"
+)
+
+// summary adds what `hostctl describe` shows for the first wrappers that are not healthy. If always is true, it adds the
+// text for healthy wrappers too.
+func (c *collection) summary(ctx context.Context, now time.Time, always bool) error {
+	if len(c.wrappers) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	described, more, complete := 0, 0, false
+	err := c.part(ctx, "the evidence for the summary", func() error {
+		for _, w := range c.wrappers {
+			troubled, err := describe.Troubled(w)
+			if err != nil {
+				return err
+			}
+			if !troubled && !always {
+				continue
+			}
+			if described == c.limits.Summaries {
+				more++
+				continue
+			}
+			described++
+			one, err := describe.Text(ctx, redacting{c.host}, w, now)
+			if err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			fmt.Fprintf(&text, "%s\n%s\n", c.text(one), strings.Repeat("-", 80))
+		}
+		complete = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if more > 0 {
+		c.cutf("summary.txt: %d more wrappers are not healthy", more)
+	}
+	if described == 0 && complete {
+		text.WriteString("No wrapper in this archive has a problem.\n")
+	}
+	return c.archive.add("summary.txt", []byte(text.String()))
+}
+
+// index returns the text of the file index.txt.
+func (c *collection) index(scope, version string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("What `hostctl diagnose` has read for %s\n", scope)
+	line("time      %s", c.archive.now.Format(time.RFC3339))
+	line("hostctl   %s", version)
+	line("host      Kubernetes %s", cmp.Or(c.kubernetes, "of an unknown version"))
+	slices.Sort(c.images)
+	for _, image := range c.images {
+		line("image     %s", c.text(image))
+	}
+	line("wrappers  %d", len(c.wrappers))
+	line("\nRedacted: %s.", c.redacted())
+	line("Not in the archive: values of Secrets, content of ConfigMaps outside of wrappers, content of ControllerRevisions, anything from a member that")
+	line("the host does not have. Names, labels, images, addresses and messages are in it: look through it before you send it.")
+	section := func(title string, lines []string) {
+		line("\n%s", title)
+		for _, text := range lines {
+			line("  %s", text)
+		}
+		if len(lines) == 0 {
+			line("  nothing")
+		}
+	}
+	section("Not read:", c.notRead)
+	cut := slices.Clone(c.cut)
+	if c.archive.omitted > 0 {
+		cut = append(cut, fmt.Sprintf("%d files, because the archive has reached its limit of %s; `hostctl diagnose NAME -n NAMESPACE` reads one wrapper", c.archive.omitted, sizeOf(c.archive.most)))
+	}
+	section("Left out:", cut)
+	line("\nFiles, with their sizes in bytes:")
+	for _, file := range c.archive.files {
+		line("%10d  %s", file.size, file.name)
+	}
+	return b.String()
+}
+
+// redacted returns how much is redacted, for a sentence.
+func (c *collection) redacted() string {
+	return fmt.Sprintf("%d texts that look like secrets, %d values of Secrets, %d copies of fields (managedFields, last-applied-configuration)", c.texts, c.secrets, c.dropped)
+}
+
+// sizeOf returns a number of bytes for a person.
+func sizeOf(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 10<<10:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

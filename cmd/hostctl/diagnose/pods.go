@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// maxPods is of how many pods the archive has logs.
+const maxPods = 20
+
+// pods reads the pods of the manager's namespace, and the logs of those that are Fairlead's.
+func (c *collection) pods(ctx context.Context) error {
+	var own []corev1.Pod
+	const what = "pods in namespace " + v1alpha1.SystemNamespace
+	err := c.part(ctx, what, func() error {
+		files := group{}
+		err := c.each(ctx, what, c.limits.Objects, listOf(corev1.SchemeGroupVersion, "Pod"), func(obj map[string]any) error {
+			pod := corev1.Pod{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pod); err != nil {
+				return fmt.Errorf("decoding a pod: %w", err)
+			}
+			if pod.Labels["app.kubernetes.io/name"] == "fairlead" {
+				own = append(own, pod)
+			}
+			return files.add(c, obj)
+		}, client.InNamespace(v1alpha1.SystemNamespace))
+		return errors.Join(err, files.write(c, "pods.yaml"))
+	})
+	if err != nil {
+		return err
+	}
+	if len(own) > maxPods {
+		c.cutf("logs: the archive has those of %d pods, and %d more pods are left out", maxPods, len(own)-maxPods)
+		own = own[:maxPods]
+	}
+	for i := range own {
+		if err := c.logsOf(ctx, &own[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logsOf reads the present and the previous log of each container of a pod.
+func (c *collection) logsOf(ctx context.Context, pod *corev1.Pod) error {
+	restarted := make(map[string]bool)
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		restarted[s.Name] = s.RestartCount > 0
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if !slices.Contains(c.images, container.Image) {
+			c.images = append(c.images, container.Image)
+		}
+		if err := c.log(ctx, pod.Name, container.Name, false); err != nil {
+			return err
+		}
+		if !restarted[container.Name] {
+			continue // there is no previous log
+		}
+		if err := c.log(ctx, pod.Name, container.Name, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// log reads one log.
+func (c *collection) log(ctx context.Context, pod, container string, previous bool) error {
+	what, file := "the log of ", pod+"."+container+".log"
+	if previous {
+		what, file = "the previous log of ", pod+"."+container+".previous.log"
+	}
+	return c.part(ctx, what+pod+"/"+container, func() error {
+		log, err := c.host.Log(ctx, v1alpha1.SystemNamespace, pod, container, previous)
+		if previous && (apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)) {
+			return errors.New("the node has it no more")
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { _ = log.Close() }() // it was only read
+		content, err := endOf(log)
+		if err != nil {
+			return err
+		}
+		return c.archive.add(folderOf(v1alpha1.SystemNamespace)+"logs/"+file, []byte(c.text(string(content))))
+	})
+}
