@@ -3,12 +3,14 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,8 +23,12 @@ import (
 	"github.com/fairlead-dev/fairlead/controllers/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/admission/certificate"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
+	"github.com/fairlead-dev/fairlead/internal/tracing/otlp"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
+
+// lastTraces is how long the manager waits at its end until the last traces are exported.
+const lastTraces = 2 * time.Second
 
 func main() {
 	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Address for metrics, as in 127.0.0.1:8080; 0 disables them.")
@@ -88,14 +94,21 @@ func main() {
 	if *elect {
 		own.Predecessor = proofOfPredecessor(*podUID, *lockFile, ctrl.Log)
 	}
-	if err := run(options, own, rotation); err != nil {
+	traces, err := otlp.FromEnvironment(context.Background(), own.Version, own.Clock, ctrl.Log.WithName("tracing"))
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(2)
+	}
+	own.Tracer = traces.Tracer()
+	if err := run(options, own, rotation, traces); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
 }
 
 // run runs the manager until the process gets a signal. If rotation.Dir is set, it also renews the webhooks' certificate.
-func run(options ctrl.Options, own controllers.Options, rotation certificate.Rotation) error {
+// At the end it exports the last traces.
+func run(options ctrl.Options, own controllers.Options, rotation certificate.Rotation, traces *otlp.Exporter) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the host: %w", err)
@@ -112,7 +125,12 @@ func run(options ctrl.Options, own controllers.Options, rotation certificate.Rot
 		}
 	}
 	if err := mgr.Start(ctx); err != nil && !errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("running the manager: %w", err)
+		return fmt.Errorf("running the manager: %w", err) // at once: a manager that lost its lease must not go on
+	}
+	last, cancel := context.WithTimeout(context.Background(), lastTraces)
+	defer cancel()
+	if err := traces.Shutdown(last); err != nil {
+		ctrl.Log.Info("the last traces are lost", "error", err.Error())
 	}
 	return nil
 }
