@@ -154,6 +154,9 @@ func TestSpansAreSentToTheEndpoint(t *testing.T) {
 	if err := e.Shutdown(t.Context()); err != nil { // ends the open span
 		t.Fatal(err)
 	}
+	if len(got) == 0 {
+		t.Fatal("nothing was sent")
+	}
 	r := <-got
 	if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("X-Key") != "k" {
 		t.Errorf("%s with %v", r.URL.Path, r.Header)
