@@ -94,13 +94,7 @@ func main() {
 	if *elect {
 		own.Predecessor = proofOfPredecessor(*podUID, *lockFile, ctrl.Log)
 	}
-	traces, err := otlp.FromEnvironment(context.Background(), own.Version, own.Clock, ctrl.Log.WithName("tracing"))
-	if err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(2)
-	}
-	own.Tracer = traces.Tracer()
-	if err := run(options, own, rotation, traces); err != nil {
+	if err := run(options, own, rotation); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
@@ -108,13 +102,18 @@ func main() {
 
 // run runs the manager until the process gets a signal. If rotation.Dir is set, it also renews the webhooks' certificate.
 // At the end it exports the last traces.
-func run(options ctrl.Options, own controllers.Options, rotation certificate.Rotation, traces *otlp.Exporter) error {
+func run(options ctrl.Options, own controllers.Options, rotation certificate.Rotation) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the host: %w", err)
 	}
 	config.QPS = -1 // no limit by the client: the API server's priority and fairness limits the manager
 	ctx := ctrl.SetupSignalHandler()
+	traces, err := otlp.FromEnvironment(ctx, own.Version, own.Clock, ctrl.Log.WithName("tracing"))
+	if err != nil {
+		return err
+	}
+	own.Tracer = traces.Tracer()
 	mgr, err := controllers.NewManager(ctx, config, options, own)
 	if err != nil {
 		return err
