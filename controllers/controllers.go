@@ -28,6 +28,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/lease"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
 // Options are the manager's own settings. They supplement ctrl.Options.
@@ -44,6 +45,8 @@ type Options struct {
 	// Predecessor proves to a new leader that the previous manager has ended. With such a proof, the new leader does
 	// not wait until the lease has expired. With the zero Proof it waits.
 	Predecessor lease.Proof
+	// Tracer makes traces; nil if tracing is off.
+	Tracer *tracing.Tracer
 	// Clock is the clock of all loops. Tests set a fake clock.
 	Clock clock.WithTicker
 }
@@ -92,10 +95,10 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	var registry *membercluster.Reconciler
 	observes := func(memberName string) bool { return registry.Observes(memberName) }
 	pusher := push.New(fleet, store, o.Clock,
-		push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader()), Observes: observes}, wake)
+		push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader()), Observes: observes, Tracer: o.Tracer}, wake)
 	store.OnNews(wake)
 	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
-	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock}
+	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock, Tracer: o.Tracer}
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
 		loop := federated.New(kind, local, shared)
 		if err := loop.SetupWithManager(local); err != nil {

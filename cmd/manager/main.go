@@ -3,12 +3,14 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,8 +23,12 @@ import (
 	"github.com/fairlead-dev/fairlead/controllers/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/admission/certificate"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
+	"github.com/fairlead-dev/fairlead/internal/tracing/otlp"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
+
+// lastTraces is how long the manager waits at its end until the last traces are exported.
+const lastTraces = 2 * time.Second
 
 func main() {
 	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Address for metrics, as in 127.0.0.1:8080; 0 disables them.")
@@ -95,6 +101,7 @@ func main() {
 }
 
 // run runs the manager until the process gets a signal. If rotation.Dir is set, it also renews the webhooks' certificate.
+// At the end it exports the last traces.
 func run(options ctrl.Options, own controllers.Options, rotation certificate.Rotation) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -102,6 +109,11 @@ func run(options ctrl.Options, own controllers.Options, rotation certificate.Rot
 	}
 	config.QPS = -1 // no limit by the client: the API server's priority and fairness limits the manager
 	ctx := ctrl.SetupSignalHandler()
+	traces, err := otlp.FromEnvironment(ctx, own.Version, own.Clock, ctrl.Log.WithName("tracing"))
+	if err != nil {
+		return err
+	}
+	own.Tracer = traces.Tracer()
 	mgr, err := controllers.NewManager(ctx, config, options, own)
 	if err != nil {
 		return err
@@ -112,7 +124,12 @@ func run(options ctrl.Options, own controllers.Options, rotation certificate.Rot
 		}
 	}
 	if err := mgr.Start(ctx); err != nil && !errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("running the manager: %w", err)
+		return fmt.Errorf("running the manager: %w", err) // at once: a manager that lost its lease must not go on
+	}
+	last, cancel := context.WithTimeout(context.Background(), lastTraces)
+	defer cancel()
+	if err := traces.Shutdown(last); err != nil {
+		ctrl.Log.Info("the last traces are lost", "error", err.Error())
 	}
 	return nil
 }

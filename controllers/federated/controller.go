@@ -30,6 +30,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
 // Reconciler is the loop over the wrappers of one scope. It brings the objects of the wrappers to the members.
@@ -48,6 +49,8 @@ type Reconciler struct {
 	history *revision.HistoryKey
 	events  events.EventRecorder
 	clock   clock.PassiveClock
+	// tracer makes traces; nil if tracing is off.
+	tracer *tracing.Tracer
 
 	writes    writeCache
 	renderers renderers
@@ -62,7 +65,7 @@ type Reconciler struct {
 	started time.Time
 }
 
-// Dependencies are what the loops for Federated and for ClusterFederated share. All fields are required.
+// Dependencies are what the loops for Federated and for ClusterFederated share. All fields but Tracer are required.
 type Dependencies struct {
 	Fleet *member.Fleet
 	// Deliveries has the Deliveries that the manager has read from the members.
@@ -74,6 +77,8 @@ type Dependencies struct {
 	// History encrypts revisions whose objects include a Secret.
 	History *revision.HistoryKey
 	Clock   clock.PassiveClock
+	// Tracer makes traces; nil if tracing is off.
+	Tracer *tracing.Tracer
 }
 
 // New makes the loop over wrappers of one scope.
@@ -89,6 +94,7 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 		history:    d.History,
 		events:     boundedRecorder{mgr.GetEventRecorder("fairlead")},
 		clock:      d.Clock,
+		tracer:     d.Tracer,
 		old:        oldrevisions.New(mgr.GetAPIReader(), d.History),
 	}
 	d.Deliveries.Subscribe(rolloutWaker{r})
@@ -143,6 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	wrapper := r.writes.newest(cached.DeepCopyObject().(v1alpha1.Wrapper)) //nolint:forcetypeassert // the copy of a Wrapper is a Wrapper
 	p := &reconciliation{Reconciler: r, key: key, cached: cached, wrapper: wrapper, now: r.clock.Now()}
 	if wrapper.GetDeletionTimestamp() != nil {
+		r.tracer.End(v1alpha1.Identity(wrapper), tracing.Deleted)
 		return p.delete(ctx)
 	}
 	return p.advance(ctx)
@@ -201,14 +208,15 @@ func (p *reconciliation) resolved() *v1alpha1.WrapperSpec {
 // publish reports that in the status. It returns an error if the host's API server refuses a request or does not
 // answer; the manager then repeats the reconcile.
 func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err error) {
+	p.traceGeneration()
 	for _, step := range []func(context.Context) error{
 		p.addFinalizer,
 		p.listMembers,
 		p.listApprovals,
 		p.takeVersions,
 		p.revise,
-		p.place,
-		p.render,
+		p.traced(tracing.SpanPlace, p.place),
+		p.traced(tracing.SpanRender, p.render),
 		p.rollOut,
 		p.enqueue,
 	} {
@@ -251,6 +259,7 @@ func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 // forget drops what this process remembers of a wrapper that no longer exists. It removes nothing from the members,
 // because a wrapper may disappear before the manager has processed its deletion. The members then keep its objects.
 func (r *Reconciler) forget(key push.Key) {
+	r.tracer.End(v1alpha1.WrapperIdentity{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}, tracing.Deleted)
 	r.writes.forget(key)
 	r.renderers.forget(key)
 	r.rollouts.forget(key)

@@ -15,6 +15,8 @@
 //   - render (enqueue): give the desired state of each member to internal/push.
 //   - status: write the status, once.
 //
+// The file trace adds these steps to the traces of package tracing, if tracing is on.
+//
 // For a wrapper that is being deleted, the steps in delete.go run instead of these steps. A reconcile never waits for a
 // member: it gives the desired state to internal/push, which returns at once. A change on a member starts another
 // reconcile.

@@ -41,6 +41,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	snapshot := p.snapshot(before)
 	next := report.Build(snapshot, p.now)
 	p.deadlineAgain = report.NextDeadline(snapshot, &next, p.now)
+	p.traceMembers(&snapshot)
 	next.Placement, next.Rollout, next.Upgrade = before.Placement, before.Rollout, before.Upgrade
 	if p.invalid == "" && p.wrapper.GetDeletionTimestamp() == nil {
 		next.Rollout, next.Upgrade = p.rollout, p.upgrade
@@ -52,6 +53,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	final := settled(&next)
 	if equality.Semantic.DeepEqual(*before, next) {
 		p.writes.notePublished(p.key, p.now, final)
+		p.tracePublished(&next)
 		return ctrl.Result{}, nil
 	}
 	if wait := p.learning(p.now); wait > 0 && report.KnowsLess(snapshot, p.now) {
@@ -76,6 +78,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	p.writes.noteWritten(p.wrapper)
 	p.writes.notePublished(p.key, p.now, final)
 	p.recordReadiness(before, &next)
+	p.tracePublished(&next)
 	return ctrl.Result{}, nil
 }
 

@@ -2,7 +2,19 @@
 
 package cause
 
-import "github.com/fairlead-dev/fairlead/apis/v1alpha1"
+import (
+	"slices"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// IsKnown reports whether a reason is in the tables of this package: each reason that Fairlead gives to a line, and the
+// frequent ones of Kubernetes, OLM and kstatus. A member may report any text as a reason. So a caller that must not pass
+// on such a text passes on known reasons only.
+func IsKnown(reason string) bool {
+	_, known := steps[reason]
+	return known || slices.Contains(tooFew, reason)
+}
 
 // Reasons of Kubernetes, OLM and kstatus that the tables of this package have, and the collector passes on.
 const (

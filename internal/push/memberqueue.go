@@ -113,6 +113,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	measure(q.conn.Name(), q.pusher.clock.Since(began), outcome, err, &todo, p.Counts())
+	q.trace(desired, began, outcome, err, p.Counts())
 	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
 	q.noteKept(ctx, key, p.Kept())
 	if err != nil {

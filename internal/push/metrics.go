@@ -72,14 +72,7 @@ var (
 // measure counts one push that ended. outcome is the zero value if err is not nil.
 func measure(name string, took time.Duration, outcome plan.Outcome, err error, todo *plan.Work, counts apply.Counts) {
 	pushDuration.WithLabelValues(name).Observe(took.Seconds())
-	result := resultIncomplete
-	switch {
-	case err != nil:
-		result = resultError
-	case outcome.Done:
-		result = resultDone
-	}
-	pushes.WithLabelValues(name, result).Inc()
+	pushes.WithLabelValues(name, resultOf(outcome, err)).Inc()
 	deliveryWrites.WithLabelValues(name).Add(float64(counts.DeliveryWrites))
 	for reason, n := range counts.Rejected {
 		if !slices.Contains(rejectReasons, reason) {
@@ -93,6 +86,17 @@ func measure(name string, took time.Duration, outcome plan.Outcome, err error, t
 	for _, id := range todo.Repaired(&outcome) {
 		driftRepairs.WithLabelValues(name, string(todo.Drifted[id])).Inc()
 	}
+}
+
+// resultOf returns the result of a push that ended, as metrics and traces name it.
+func resultOf(outcome plan.Outcome, err error) string {
+	switch {
+	case err != nil:
+		return resultError
+	case outcome.Done:
+		return resultDone
+	}
+	return resultIncomplete
 }
 
 var (

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
 // Pusher holds the desired state of every pair and has one queue for each connected member. It implements
@@ -55,6 +56,8 @@ type Host struct {
 	// Observes reports whether a member has a ready collector that reports unrecorded objects: those that a pass applied
 	// and did not record in the Delivery. If Observes is nil, no member has such a collector.
 	Observes func(memberName string) bool
+	// Tracer makes traces; nil if tracing is off.
+	Tracer *tracing.Tracer
 }
 
 var _ multicluster.Aware = &Pusher{}
@@ -113,8 +116,11 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 func (p *Pusher) SetDesired(memberName string, desired *plan.Desired) {
 	key := KeyOf(desired.Wrapper)
 	was, desired := p.desired.set(key, memberName, desired)
-	q := p.queue(memberName)
-	switch same := was.Same(desired); {
+	q, same := p.queue(memberName), was.Same(desired)
+	if !same && !desired.Leaving() {
+		p.host.Tracer.Changed(desired.Wrapper, memberName, desired.Revision)
+	}
+	switch {
 	case q == nil, same && was.Wrapper.Generation == desired.Wrapper.Generation:
 		return
 	case !same:

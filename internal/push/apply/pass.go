@@ -93,6 +93,8 @@ func (p *Pass) Kept() []plan.Kept { return p.pruner.Kept }
 
 // Counts has what a pass did, for metrics.
 type Counts struct {
+	// Objects is the number of desired objects that the pass got to.
+	Objects int
 	// Rejected is the number of objects whose apply the API server refused, by the reason that the status gives for it.
 	Rejected map[string]int
 	// DeliveryWrites is the number of writes and deletions of the Delivery that the API server accepted.
@@ -101,7 +103,7 @@ type Counts struct {
 
 // Counts returns what the pass has done so far.
 func (p *Pass) Counts() Counts {
-	return Counts{Rejected: p.applier.rejected, DeliveryWrites: p.delivery.writes}
+	return Counts{Objects: len(p.items), Rejected: p.applier.rejected, DeliveryWrites: p.delivery.writes}
 }
 
 // Secrets returns the desired Secrets. Each has the resourceVersion that the apply of this pass returned; "" if the
