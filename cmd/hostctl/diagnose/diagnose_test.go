@@ -96,7 +96,7 @@ func extract(t *testing.T, path string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it is only read
 	if info, err := file.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the archive has mode %v (%v), want 0600", info.Mode(), err)
 	}

@@ -35,7 +35,7 @@ import (
 func storefront() *v1alpha1.Federated {
 	w := build.Federated("storefront").In("shop").To("eu-1").With(build.ConfigMap("settings", "color", "blue")).Obj()
 	w.UID, w.Generation, w.CreationTimestamp = "u", 4, metav1.NewTime(now.Add(-time.Hour))
-	w.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1alpha1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}
+	w.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1alpha1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}
 	w.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: `{"kind":"Federated"}`, "team": "shop"}
 	w.Status.ObservedGeneration, w.Status.UpdateRevision = 4, "fed-storefront-5d8f7c9b64"
 	w.Status.Placement.Clusters = []string{"eu-1"}

@@ -87,7 +87,8 @@ func (c *collection) index(scope, version string) string {
 	section("Not read:", c.notRead)
 	cut := slices.Clone(c.cut)
 	if c.archive.omitted > 0 {
-		cut = append(cut, fmt.Sprintf("%d files, because the archive has reached its limit of %s; `hostctl diagnose NAME -n NAMESPACE` reads one wrapper", c.archive.omitted, sizeOf(c.archive.most)))
+		cut = append(cut, fmt.Sprintf("%d files, because the archive has reached its limit of %s; `hostctl diagnose NAME -n NAMESPACE` reads one wrapper",
+			c.archive.omitted, sizeOf(c.archive.most)))
 	}
 	section("Left out:", cut)
 	line("\nFiles, with their sizes in bytes:")

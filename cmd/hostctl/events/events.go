@@ -58,8 +58,8 @@ events reads events and MemberReports from the host, and contacts no cluster. Th
 objects that are not healthy, up to 20 for an object, and replaces what looks like a secret by [redacted]. The events of a cluster
 that the manager cannot reach stay at the host. The host keeps its own events for an hour, unless its API server is set up otherwise.
 
-The times are those of the clusters' clocks. With --since, only events that were seen within this time are shown. With --cluster, only events of these clusters are shown, and of clusters that show the
-same failure. With -w the command prints each new event, until you interrupt it.
+The times are those of the clusters' clocks. With --since, only events that were seen within this time are shown. With --cluster, only
+events of these clusters are shown, and of clusters that show the same failure. With -w the command prints each new event, until you interrupt it.
 
 The command needs the right to get the wrapper, to list events, and to list and get MemberReports in its namespace. For a ClusterFederated
 the events are in namespace default, and the MemberReports in fairlead-system. With -w it needs the right to watch both. ClusterRole
