@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -149,6 +150,10 @@ func TestATraceStaysOpenUntilTheStatusIsStored(t *testing.T) {
 	r, _ := host(t, func() error { return refusal }, w, east())
 	r.history = testKey(t, 1)
 	spans := tracedLoop(t, r)
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err != nil {
+		t.Fatal(err) // the manager waits for statusInterval before it writes a status that is not final
+	}
+	r.clock = clocktesting.NewFakeClock(now.Add(statusInterval))
 	for range 2 {
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err == nil {
 			t.Fatal("the write of the status was not refused")
