@@ -123,29 +123,33 @@ var _ = Describe("Health", func() {
 		expectReady(ctx, gauge)
 	})
 
-	It("tells a member that converges from one that is past its deadline", func(ctx SpecContext) {
-		balancer := func(kind string) *unstructured.Unstructured { // no controller of the members gives it an address
-			return build.Manifest("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: %s, ports: [{port: 80}]}}", kind)
-		}
+	It("tells a member that converges from one that is past its deadline", needsOpenMembers, func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member("member-1")
+		kind, plural := newKind("Gauge")
+		member.create(ctx, build.CRD(kind, plural))
+		full := kind + ".v1.e2e.fairlead.dev"
 		wave := build.Wave("all")
 		wave.MaxFailures = new(int32(3)) // the rollout does not stop, so nothing but the deadline makes the wrapper Stalled
-		web := build.Federated("web").In(newShop(ctx)).To("member-1").With(balancer("LoadBalancer")).InWaves("", wave).Obj()
-		web.Spec.Rollout.ProgressDeadlineSeconds = 600
-		fleet.Host.create(ctx, web)
-		Eventually(ctx, reread(ctx, web)).Should(And(haveState("member-1", v1alpha1.StateProgressing, "Service web"),
+		gauge := build.Federated("gauge").In(shop).To("member-1").
+			With(build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: g}, spec: {size: 1}}", kind)).InWaves("", wave).Obj()
+		gauge.Spec.Rollout.ProgressDeadlineSeconds = 600
+		fleet.Host.create(ctx, gauge)
+		Eventually(ctx, reread(ctx, gauge)).Should(haveLine("member-1", v1alpha1.StateProgressing, v1alpha1.ReasonSettling, kind+" g"))
+		member.speak(ctx, full, shop, "g", "False", "NoPower", "the plug is out")
+		Eventually(ctx, reread(ctx, gauge)).Should(And(haveLine("member-1", v1alpha1.StateProgressing, "NoPower", "the plug is out"),
 			haveCondition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, "")))
-		Expect(conditionMessage(web, v1alpha1.ConditionReconciling)).To(And(ContainSubstring("member-1 has been Progressing since 20"), ContainSubstring("its deadline is 20")))
+		Expect(conditionMessage(gauge, v1alpha1.ConditionReconciling)).To(And(ContainSubstring("member-1 has been Progressing since 20"), ContainSubstring("its deadline is 20")))
 
-		edit(ctx, web, func(w *v1alpha1.Federated) { w.Spec.Rollout.ProgressDeadlineSeconds = 1 })
-		Eventually(ctx, reread(ctx, web)).Should(And(haveState("member-1", v1alpha1.StateProgressing),
+		edit(ctx, gauge, func(w *v1alpha1.Federated) { w.Spec.Rollout.ProgressDeadlineSeconds = 1 })
+		Eventually(ctx, reread(ctx, gauge)).Should(And(haveLine("member-1", v1alpha1.StateProgressing, "NoPower"),
 			haveCondition(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonProgressDeadlineExceeded)))
-		Expect(conditionMessage(web, v1alpha1.ConditionStalled)).To(And(ContainSubstring("longer than its deadline of 1s"), ContainSubstring("Service web")))
-		described := fleet.Hostctl(ctx, "describe", "web", "-n", web.Namespace)
+		Expect(conditionMessage(gauge, v1alpha1.ConditionStalled)).To(And(ContainSubstring("longer than its deadline of 1s"), ContainSubstring("the plug is out")))
+		described := fleet.Hostctl(ctx, "describe", "gauge", "-n", shop)
 		Expect(described.Code).To(Equal(exit.Waits), described.Stdout)
 		Expect(described.Stdout).To(ContainSubstring("✗ a deadline has passed: member-1 has been Progressing since"))
 
-		edit(ctx, web, func(w *v1alpha1.Federated) { w.Spec.Objects[0] = build.Raw(balancer("ClusterIP")) })
-		Eventually(ctx, reread(ctx, web)).Should(And(beReady(), Not(haveCondition(v1alpha1.ConditionStalled, metav1.ConditionTrue, ""))))
+		member.speak(ctx, full, shop, "g", "True", "Running", "")
+		Eventually(ctx, reread(ctx, gauge)).Should(And(beReady(), Not(haveCondition(v1alpha1.ConditionStalled, metav1.ConditionTrue, ""))))
 	})
 
 	It("writes nothing on the member for kinds that are healthy once applied", needsSimulation, func(ctx SpecContext) {
