@@ -76,7 +76,7 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 	case !in.Deleting && late != nil:
 		keep(v1alpha1.ConditionStalled, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionStalled), late.content())
 	case in.Deleting || t.progressing+t.degraded+t.unreachable+t.leaving > 0 || in.Rollout.isUnderWay():
-		keep(v1alpha1.ConditionReconciling, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionReconciling), sinceWhen(ready, in, lines, worst))
+		keep(v1alpha1.ConditionReconciling, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionReconciling), sinceWhen(ready, in, worst))
 	}
 	return all
 }

@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -49,14 +50,14 @@ func NextDeadline(in Input, status *v1alpha1.WrapperStatus, now time.Time) time.
 	if in.Deleting {
 		return time.Time{}
 	}
-	members := make(map[string]*Member, len(in.Members))
-	for i := range in.Members {
-		members[in.Members[i].Name] = &in.Members[i]
-	}
+	lines := linesByName(status)
 	var next time.Time
-	for i := range status.Clusters {
-		l := &status.Clusters[i]
-		deadline := deadlineOf(members[l.Name], l, in.ProgressDeadline)
+	for i := range in.Members {
+		l := lines[in.Members[i].Name]
+		if l == nil {
+			continue // a status has at most 500 lines; those in trouble come first
+		}
+		deadline := deadlineOf(&in.Members[i], l, in.ProgressDeadline)
 		if at := l.LastTransitionTime.Add(deadline); deadline > 0 && at.After(now) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -109,18 +110,14 @@ func (o *overdue) content() conditionContent {
 }
 
 // sinceWhen adds to the message of Reconciling since when the worst line has its state, and when its deadline passes.
-func sinceWhen(s conditionContent, in Input, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) conditionContent {
+func sinceWhen(s conditionContent, in Input, worst *v1alpha1.ClusterStatus) conditionContent {
 	if worst == nil {
 		return s
 	}
 	s.message += fmt.Sprintf("; %s has been %s since %s", worst.Name, worst.State, worst.LastTransitionTime.UTC().Format(time.RFC3339))
-	for i := range lines {
-		if &lines[i] != worst || in.Deleting {
-			continue
-		}
-		if deadline := deadlineOf(&in.Members[i], worst, in.ProgressDeadline); deadline > 0 {
-			s.message += ", and its deadline is " + worst.LastTransitionTime.Add(deadline).UTC().Format(time.RFC3339)
-		}
+	i := slices.IndexFunc(in.Members, func(m Member) bool { return m.Name == worst.Name })
+	if deadline := deadlineOf(&in.Members[i], worst, in.ProgressDeadline); deadline > 0 && !in.Deleting {
+		s.message += ", and its deadline is " + worst.LastTransitionTime.Add(deadline).UTC().Format(time.RFC3339)
 	}
 	return s
 }

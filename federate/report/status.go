@@ -47,7 +47,7 @@ type Input struct {
 // Build computes the status of a wrapper, except for status.placement, which the scheduler writes. It is a pure
 // function: the same input and time give the same status.
 func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
-	before := linesBefore(in.Before)
+	before := linesByName(in.Before)
 	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
 	for i := range in.Members {
 		in.Members[i].Approve = in.Approve

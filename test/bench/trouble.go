@@ -207,13 +207,7 @@ func (b *bed) writesIn(ctx context.Context, span time.Duration) (*reading, *writ
 		return nil, nil, err
 	}
 	defer m.stop()
-	err = b.until(ctx, 2*span, func(context.Context) (string, error) {
-		if left := span - time.Since(m.started); left > 0 {
-			return fmt.Sprintf("%d s to go", int(left.Seconds())), nil
-		}
-		return "", nil
-	})
-	if err != nil {
+	if err := m.last(ctx, span); err != nil {
 		return nil, nil, err
 	}
 	r, err := m.end(ctx, 0)

@@ -52,14 +52,18 @@ func idle(ctx context.Context, b *bed) (*reading, error) {
 		return nil, err
 	}
 	defer m.stop()
-	err = b.until(ctx, 2*idleFor, func(context.Context) (string, error) {
-		if left := idleFor - time.Since(m.started); left > 0 {
+	if err := m.last(ctx, idleFor); err != nil {
+		return nil, err
+	}
+	return m.end(ctx, 0)
+}
+
+// last waits until the meter has measured for this time.
+func (m *meter) last(ctx context.Context, span time.Duration) error {
+	return m.bed.until(ctx, 2*span, func(context.Context) (string, error) {
+		if left := span - time.Since(m.started); left > 0 {
 			return fmt.Sprintf("%d s to go", int(left.Seconds())), nil
 		}
 		return "", nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return m.end(ctx, 0)
 }
