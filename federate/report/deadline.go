@@ -8,14 +8,11 @@ import (
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
 )
 
-const (
-	// defaultDeadline is Kubernetes' default for spec.progressDeadlineSeconds of a Deployment, and that of a rollout here.
-	defaultDeadline = 600 * time.Second
-	// olmDeadline is the sum of two limits of OLM: it unpacks a bundle within ten minutes and installs a CSV within five.
-	olmDeadline = 15 * time.Minute
-)
+// olmDeadline is the sum of two limits of OLM: it unpacks a bundle within ten minutes and installs a CSV within five.
+const olmDeadline = 15 * time.Minute
 
 // overdue has the members that have not become Healthy by their deadlines.
 type overdue struct {
@@ -82,7 +79,7 @@ func deadlineOf(m *Member, l *v1alpha1.ClusterStatus, given time.Duration) time.
 	case kind == "Subscription" || kind == "ClusterExtension":
 		return olmDeadline
 	}
-	return defaultDeadline
+	return rollout.DefaultProgressDeadline // also the default of a Deployment in Kubernetes
 }
 
 // kindAwaited returns the kind of the object that the line of a member is about; "" if the line is about none.
