@@ -45,7 +45,7 @@ func replan(t *testing.T, s *Sandbox, o Options) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.update(t.Context(), func(st *state) error { return s.plan(st, o, binaries.Programs{Dir: "/cache/abc"}) }); err != nil {
+	if err := s.state.update(t.Context(), func(st *state) error { return plan(st, s.cache, s.Name, o, binaries.Programs{Dir: "/cache/abc"}) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout
+package preview
 
 import (
 	"maps"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/revisions"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/retention"
 	"github.com/fairlead-dev/fairlead/federate/revision"
@@ -102,15 +103,15 @@ func objectDiff(before, after *render.Object, sides names) (objectChange, error)
 		c.Hidden, c.Fields = true, differingFields(was.Object, is.Object)
 		return c, nil
 	}
-	from, to := part{title: before.String()}, part{title: after.String()}
-	if from.text, err = asYAML(was.Object); err != nil {
+	from, to := revisions.Part{Title: before.String()}, revisions.Part{Title: after.String()}
+	if from.Text, err = revisions.YAML(was.Object); err != nil {
 		return c, err
 	}
-	if to.text, err = asYAML(is.Object); err != nil {
+	if to.Text, err = revisions.YAML(is.Object); err != nil {
 		return c, err
 	}
 	var b strings.Builder
-	err = writeDiff(&b, &from, &to, sides.before, sides.after)
+	err = revisions.WriteDiff(&b, &from, &to, sides.before, sides.after)
 	c.Diff = b.String()
 	return c, err
 }

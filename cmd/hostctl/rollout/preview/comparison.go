@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout
+package preview
 
 import (
 	"context"
@@ -9,8 +9,10 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/revisions"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
@@ -52,9 +54,9 @@ type changeKey struct {
 
 // comparison compares the objects that members would get with the objects that they have now.
 type comparison struct {
-	*proposal
-	round *render.Round
-	lines map[string]*v1alpha1.ClusterStatus
+	proposal Proposal
+	round    *render.Round
+	lines    map[string]*v1alpha1.ClusterStatus
 	// stored has the wrapper's revisions on the host, by name.
 	stored map[string]*appsv1.ControllerRevision
 	// renderers has the renderers that the comparison has made so far, by the name of their revision.
@@ -69,21 +71,21 @@ type earlier struct {
 	err      error
 }
 
-func (p *proposal) newComparison(ctx context.Context) (*comparison, error) {
-	renderer, err := render.New(upgrade.Resolve(p.wrapper.WrapperSpec(), &p.wrapper.WrapperStatus().Upgrade), p.namespace)
+func newComparison(ctx context.Context, host client.Reader, p Proposal) (*comparison, error) {
+	renderer, err := render.New(upgrade.Resolve(p.Wrapper.WrapperSpec(), &p.Wrapper.WrapperStatus().Upgrade), p.Wrapper.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
 	c := &comparison{proposal: p, round: renderer.NewRound(), lines: make(map[string]*v1alpha1.ClusterStatus),
 		stored: make(map[string]*appsv1.ControllerRevision), renderers: make(map[string]earlier), known: make(map[changeKey]change)}
-	if p.present == nil {
+	if p.Present == nil {
 		return c, nil
 	}
-	status := p.present.WrapperStatus()
+	status := p.Present.WrapperStatus()
 	for i := range status.Clusters {
 		c.lines[status.Clusters[i].Name] = &status.Clusters[i]
 	}
-	list, err := p.revisions(ctx, p.present)
+	list, err := revisions.List(ctx, host, p.Present)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +133,7 @@ func (c *comparison) of(m selection.Member) (change, error) {
 // hostctl cannot know what the member has, held returns nil and sets key.reason.
 func (c *comparison) held(m selection.Member, key *changeKey) (*render.Variant, error) {
 	line := c.lines[m.Name]
-	if c.present == nil || line == nil && c.present.WrapperStatus().ClustersOmitted == 0 {
+	if c.proposal.Present == nil || line == nil && c.proposal.Present.WrapperStatus().ClustersOmitted == 0 {
 		return nil, nil //nolint:nilnil // a member without the wrapper has no rendering
 	}
 	switch {
@@ -145,7 +147,7 @@ func (c *comparison) held(m selection.Member, key *changeKey) (*render.Variant, 
 		return nil, nil //nolint:nilnil // a member without a revision has no rendering
 	}
 	key.revision = line.Revision
-	if line.Revision == c.present.WrapperStatus().UpdateRevision && waitsForWave(line.Reason) {
+	if line.Revision == c.proposal.Present.WrapperStatus().UpdateRevision && waitsForWave(line.Reason) {
 		key.reason = "the cluster still has objects that Fairlead rendered from the same revision before the cluster's labels or the version of Fairlead changed"
 		return nil, nil
 	}
@@ -175,15 +177,15 @@ func waitsForWave(reason string) bool {
 // renderer returns the renderer of a revision that a member has. For the update revision it takes the wrapper's spec and not the stored
 // revision, because a stored revision with a Secret is encrypted.
 func (c *comparison) renderer(name string) (*render.Renderer, error) {
-	status := c.present.WrapperStatus()
-	if name == status.UpdateRevision && status.ObservedGeneration == c.present.GetGeneration() {
-		return render.New(upgrade.Resolve(c.present.WrapperSpec(), &status.Upgrade), c.namespace)
+	status := c.proposal.Present.WrapperStatus()
+	if name == status.UpdateRevision && status.ObservedGeneration == c.proposal.Present.GetGeneration() {
+		return render.New(upgrade.Resolve(c.proposal.Present.WrapperSpec(), &status.Upgrade), c.proposal.Wrapper.GetNamespace())
 	}
 	stored := c.stored[name]
 	if stored == nil {
 		return nil, fmt.Errorf("the host has no revision %s any more", name)
 	}
-	content, err := contentOf(c.present, stored)
+	content, err := revisions.ContentOf(c.proposal.Present, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +193,7 @@ func (c *comparison) renderer(name string) (*render.Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render.New(spec, c.namespace)
+	return render.New(spec, c.proposal.Wrapper.GetNamespace())
 }
 
 // objects returns the objects that differ between two renderings. before is nil for a member that has nothing. held is the name of the
@@ -207,13 +209,13 @@ func (c *comparison) objects(before, after *render.Variant, held string) ([]obje
 			return nil, err
 		}
 	}
-	return objectChanges(was.Objects, is.Objects, names{before: held, after: c.title()}, c.wrapper.WrapperSpec().OnDelete)
+	return objectChanges(was.Objects, is.Objects, names{before: held, after: c.proposal.title()}, c.proposal.Wrapper.WrapperSpec().OnDelete)
 }
 
 // title names the side after the change in the header of a diff: the file, or the present spec.
-func (p *proposal) title() string {
-	if p.source != "" {
-		return p.source
+func (p *Proposal) title() string {
+	if p.Source != "" {
+		return p.Source
 	}
 	return "present spec"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout
+package preview
 
 import (
 	"context"
@@ -21,8 +21,20 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// preview tells what a change of a wrapper does. `rollout preview` prints it.
-type preview struct {
+// Proposal is a wrapper to preview.
+type Proposal struct {
+	// Wrapper is the wrapper after the change.
+	Wrapper v1alpha1.Wrapper
+	// Present is the wrapper on the host now; nil if the host does not have it. Without a file, Present and Wrapper are the same.
+	Present v1alpha1.Wrapper
+	// Source is the name of the file; "" if the wrapper comes from the host.
+	Source string
+	// Rollout is a sentence about the present rollout; "" if there is none.
+	Rollout string
+}
+
+// Preview tells what a change of a wrapper does. `rollout preview` prints it.
+type Preview struct {
 	Wrapper string `json:"wrapper"`
 	// File is the name of the file; "" if the wrapper comes from the host.
 	File string `json:"file,omitempty"`
@@ -70,23 +82,23 @@ const (
 	wavePassed waveStage = "Passed"
 )
 
-// preview decides which members get the wrapper, renders it for each of them, and compares the rendering with what the member has. It calls
+// Of decides which members get the wrapper, renders it for each of them, and compares the rendering with what the member has. It calls
 // the manager's own functions, so the manager would do what the result tells.
-func (p *proposal) preview(ctx context.Context, members []selection.Member, now time.Time) (*preview, error) {
-	spec := p.wrapper.WrapperSpec()
-	if faults := overrides.Validate(spec, p.namespace, p.kind); len(faults) > 0 {
+func Of(ctx context.Context, host client.Reader, p Proposal, members []selection.Member, now time.Time) (*Preview, error) {
+	spec, kind, namespace := p.Wrapper.WrapperSpec(), p.Wrapper.WrapperKind(), p.Wrapper.GetNamespace()
+	if faults := overrides.Validate(spec, namespace, kind); len(faults) > 0 {
 		return nil, faults.ToAggregate()
 	}
 	plan, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout))
 	if err != nil {
 		return nil, err
 	}
-	decided, err := p.place(ctx, members, now)
+	decided, err := p.place(ctx, host, members, now)
 	if err != nil {
 		return nil, err
 	}
-	out := &preview{
-		Wrapper: render.TitleOf(p.wrapper), File: p.source, New: p.present == nil, Placement: decided.Message, Paced: spec.Rollout.IsPaced(),
+	out := &Preview{
+		Wrapper: render.TitleOf(p.Wrapper), File: p.Source, New: p.Present == nil, Placement: decided.Message, Paced: spec.Rollout.IsPaced(),
 		Placed: len(decided.Status.Clusters), Leaving: decided.Status.Leaving, Withheld: decided.Status.Withheld,
 	}
 	out.limits(plan)
@@ -99,7 +111,7 @@ func (p *proposal) preview(ctx context.Context, members []selection.Member, now 
 	for _, m := range members {
 		byName[m.Name] = m
 	}
-	compared, err := p.newComparison(ctx)
+	compared, err := newComparison(ctx, host, p)
 	if err != nil {
 		return nil, err
 	}
@@ -117,21 +129,21 @@ func (p *proposal) preview(ctx context.Context, members []selection.Member, now 
 		if !isNew {
 			out.Waves[i].Stage = p.stage(waves, i)
 		}
-		out.Waves[i].describe(&waves[i], messages.ApproveCommand(p.kind, p.namespace, p.name))
+		out.Waves[i].describe(&waves[i], messages.ApproveCommand(kind, namespace, p.Wrapper.GetName()))
 	}
 	return out, nil
 }
 
 // place decides which members get the wrapper. As the manager does, it starts from the previous decision in the wrapper's status.
-func (p *proposal) place(ctx context.Context, members []selection.Member, now time.Time) (placement.Decision, error) {
+func (p *Proposal) place(ctx context.Context, host client.Reader, members []selection.Member, now time.Time) (placement.Decision, error) {
 	in := placement.Input{
-		Wrapper: v1alpha1.Identity(p.wrapper), Spec: p.wrapper.WrapperSpec().Placement, Overrides: p.wrapper.WrapperSpec().Overrides,
-		MaxRemoval: p.wrapper.WrapperSpec().Rollout.MaxRemoval, Members: members,
+		Wrapper: v1alpha1.Identity(p.Wrapper), Spec: p.Wrapper.WrapperSpec().Placement, Overrides: p.Wrapper.WrapperSpec().Overrides,
+		MaxRemoval: p.Wrapper.WrapperSpec().Rollout.MaxRemoval, Members: members,
 	}
-	if p.present != nil {
-		in.Previous = *p.present.WrapperStatus().Placement.DeepCopy()
+	if p.Present != nil {
+		in.Previous = *p.Present.WrapperStatus().Placement.DeepCopy()
 		list := &v1alpha1.ApprovalList{}
-		if err := p.host.List(ctx, list, client.InNamespace(in.Wrapper.Beside())); err != nil {
+		if err := host.List(ctx, list, client.InNamespace(in.Wrapper.Beside())); err != nil {
 			return placement.Decision{}, fmt.Errorf("listing the approvals: %w", err)
 		}
 		in.Approvals = list.Items
@@ -140,7 +152,7 @@ func (p *proposal) place(ctx context.Context, members []selection.Member, now ti
 }
 
 // limits sets the limits that hold for the waves together: maxUnavailable and onFailure.
-func (p *preview) limits(plan *rollout.Plan) {
+func (p *Preview) limits(plan *rollout.Plan) {
 	if !p.Paced {
 		return
 	}
@@ -155,27 +167,25 @@ func (p *preview) limits(plan *rollout.Plan) {
 
 // isNewRevision reports whether the change begins a rollout: objects, overrides or upgrade differ from those of the wrapper on the host. It
 // also returns true if the host does not have the wrapper, or if the manager has not acted on the present spec yet.
-func (p *proposal) isNewRevision() (bool, error) {
-	after, err := revision.Of(p.wrapper.WrapperSpec())
-	if err != nil || p.present == nil || p.present.WrapperStatus().ObservedGeneration != p.present.GetGeneration() {
+func (p *Proposal) isNewRevision() (bool, error) {
+	after, err := revision.Of(p.Wrapper.WrapperSpec())
+	if err != nil || p.Present == nil || p.Present.WrapperStatus().ObservedGeneration != p.Present.GetGeneration() {
 		return true, err
 	}
-	before, err := revision.Of(p.present.WrapperSpec())
+	before, err := revision.Of(p.Present.WrapperSpec())
 	return err != nil || before.Hash != after.Hash, nil //nolint:nilerr // hostctl cannot decode the spec on the host, so the new spec counts as different
 }
 
 // notes returns remarks about other things that decide when a member changes: the present rollout, and spec.suspend.
-func (p *proposal) notes(isNewRevision bool) []string {
+func (p *Proposal) notes(isNewRevision bool) []string {
 	var notes []string
-	if p.present != nil && p.present.WrapperStatus().Rollout.Exists() {
-		now := &progress{Wrapper: render.TitleOf(p.present)}
-		p.describe(now, p.present)
-		notes = append(notes, now.sentence(time.Time{}))
+	if p.Rollout != "" {
+		notes = append(notes, p.Rollout)
 	}
-	if p.source != "" && !isNewRevision {
+	if p.Source != "" && !isNewRevision {
 		notes = append(notes, "objects, overrides and upgrade are the same as on the host, so this change begins no rollout")
 	}
-	switch p.wrapper.WrapperSpec().Suspend {
+	switch p.Wrapper.WrapperSpec().Suspend {
 	case v1alpha1.SuspendAll:
 		notes = append(notes, "spec.suspend is All, so the manager changes no cluster until it is None")
 	case v1alpha1.SuspendRollout:
@@ -186,15 +196,15 @@ func (p *proposal) notes(isNewRevision bool) []string {
 
 // stage returns how far the present rollout is with wave i. It returns "" if it has not begun the wave, or if the author has changed the
 // waves.
-func (p *proposal) stage(waves []rollout.Wave, i int) waveStage {
-	r := &p.present.WrapperStatus().Rollout
+func (p *Proposal) stage(waves []rollout.Wave, i int) waveStage {
+	r := &p.Present.WrapperStatus().Rollout
 	current := slices.IndexFunc(waves, func(w rollout.Wave) bool { return w.Name == r.Wave })
 	switch {
 	case r.State == v1alpha1.RolloutComplete:
 		return wavePassed
 	case r.State != v1alpha1.RolloutProgressing || current < 0:
 		return ""
-	case !equality.Semantic.DeepEqual(p.wrapper.WrapperSpec().Rollout.Waves, p.present.WrapperSpec().Rollout.Waves):
+	case !equality.Semantic.DeepEqual(p.Wrapper.WrapperSpec().Rollout.Waves, p.Present.WrapperSpec().Rollout.Waves):
 		return "" // after a change of the waves, the manager decides anew which wave is the current one
 	case i < current:
 		return wavePassed
@@ -236,8 +246,8 @@ func (w *wavePreview) changesAny() bool {
 	return slices.ContainsFunc(w.Changes, func(c change) bool { return c.Change != changeNone })
 }
 
-// refusals returns an error for each group of members for which hostctl cannot render the wrapper. These members keep what they have.
-func (p *preview) refusals() []error {
+// Refusals returns an error for each group of members for which hostctl cannot render the wrapper. These members keep what they have.
+func (p *Preview) Refusals() []error {
 	var errs []error
 	for i := range p.Waves {
 		for _, c := range p.Waves[i].Changes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout
+package preview
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 // maxNames bounds the members that the text names. The output of -o json names all of them.
 const maxNames = 20
 
-// text returns the preview as a text for people.
-func (p *preview) text() string {
+// Text returns the preview as a text for people.
+func (p *Preview) Text() string {
 	var b strings.Builder
 	b.WriteString(p.Wrapper)
 	if p.File != "" {
