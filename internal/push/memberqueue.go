@@ -114,9 +114,9 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	measure(q.conn.Name(), q.pusher.clock.Since(began), outcome, err, &todo, p.Counts())
-	q.trace(desired, began, outcome, err, p.Counts())
+	trace(q.pusher.host.Tracer, q.conn.Name(), desired, began, outcome, err, p.Counts())
 	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
-	q.noteKept(ctx, key, p.Kept())
+	q.pusher.kept.note(ctx, key, q.conn.Name(), p.Kept())
 	if err != nil {
 		log.FromContext(ctx).Info("a push failed", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		q.failed(key, desired, err)
