@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package memberapi
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/internal/member"
-	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
 // maxNativeKinds bounds how many kinds of one member NativeKinds remembers. When it is full, it forgets all of them,
@@ -34,8 +33,8 @@ type NativeKinds struct {
 // NewNativeKinds returns an empty cache.
 func NewNativeKinds() *NativeKinds { return &NativeKinds{byCRD: make(map[schema.GroupResource]bool)} }
 
-// has reports whether a kind is native. It returns false if the manager cannot find that out.
-func (k *NativeKinds) has(ctx context.Context, conn *member.Conn, gk schema.GroupKind, resource string) bool {
+// Has reports whether a kind is native. It returns false if the manager cannot find that out.
+func (k *NativeKinds) Has(ctx context.Context, conn *member.Conn, gk schema.GroupKind, resource string) bool {
 	gr := schema.GroupResource{Group: gk.Group, Resource: resource}
 	k.mu.Lock()
 	byCRD, known := k.byCRD[gr]
@@ -44,12 +43,12 @@ func (k *NativeKinds) has(ctx context.Context, conn *member.Conn, gk schema.Grou
 	switch {
 	case doubted:
 		return false
-	case memberapi.IsBuiltIn(gk):
+	case IsBuiltIn(gk):
 		return true
 	case known:
 		return byCRD
 	}
-	_, err := memberapi.Metadata(ctx, conn, memberapi.CRDPath(gr.String()))
+	_, err := Metadata(ctx, conn, CRDPath(gr.String()))
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false // not remembered: the next pass asks again
 	}
@@ -62,8 +61,8 @@ func (k *NativeKinds) has(ctx context.Context, conn *member.Conn, gk schema.Grou
 	return err == nil
 }
 
-// doubt records that the API server has ignored the resourceVersion of a create-only apply.
-func (k *NativeKinds) doubt() {
+// Doubt records that the API server has ignored the resourceVersion of a create-only apply.
+func (k *NativeKinds) Doubt() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.doubted = true

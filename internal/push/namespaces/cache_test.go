@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package namespaces
 
 import (
 	"testing"
@@ -13,9 +13,9 @@ import (
 
 func TestTheNamespaceCacheForgetsAnOpenNamespaceAfterAWhile(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	d := NewNamespaceCache(clock)
-	shop := namespaceKey{v1alpha1.NamespacesManaged, "shop"}
-	is := func(want bool, when string, one namespaceKey) {
+	d := NewCache(clock)
+	shop := cacheKey{v1alpha1.NamespacesManaged, "shop"}
+	is := func(want bool, when string, one cacheKey) {
 		t.Helper()
 		if d.isOpen(one, openForPushes) != want {
 			t.Errorf("%s: open is %v", when, !want)
@@ -24,8 +24,8 @@ func TestTheNamespaceCacheForgetsAnOpenNamespaceAfterAWhile(t *testing.T) {
 	is(false, "before any pass found it open", shop)
 	d.found(shop)
 	is(true, "found just now", shop)
-	is(false, "under another policy", namespaceKey{v1alpha1.NamespacesAll, "shop"})
-	is(false, "another namespace", namespaceKey{v1alpha1.NamespacesManaged, "bank"})
+	is(false, "under another policy", cacheKey{v1alpha1.NamespacesAll, "shop"})
+	is(false, "another namespace", cacheKey{v1alpha1.NamespacesManaged, "bank"})
 	d.doubt(shop)
 	is(false, "in doubt", shop)
 	d.found(shop)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package namespaces
 
 import (
 	"sync"
@@ -19,28 +19,28 @@ const (
 	openForRepairs = time.Second
 )
 
-// NamespaceCache remembers which namespaces of one member a pass recently found open to the host. Because of it, a
+// Cache remembers which namespaces of one member a pass recently found open to the host. Because of it, a
 // thousand wrappers in ten namespaces do not need a thousand reads. It may still have a namespace that was deleted.
 // That is no risk, because the API server refuses a write into a namespace that does not exist.
-type NamespaceCache struct {
+type Cache struct {
 	clock clock.PassiveClock
 
 	mu   sync.Mutex
-	seen map[namespaceKey]time.Time
+	seen map[cacheKey]time.Time
 }
 
-// namespaceKey is a namespace, with the namespacePolicy under which a pass found it open.
-type namespaceKey struct {
+// cacheKey is a namespace, with the namespacePolicy under which a pass found it open.
+type cacheKey struct {
 	policy    v1alpha1.NamespacePolicy
 	namespace string
 }
 
-// NewNamespaceCache returns an empty cache.
-func NewNamespaceCache(clk clock.PassiveClock) *NamespaceCache { return &NamespaceCache{clock: clk} }
+// NewCache returns an empty cache.
+func NewCache(clk clock.PassiveClock) *Cache { return &Cache{clock: clk} }
 
 // isOpen reports whether a pass found the namespace open less than the duration while ago. A nil cache has no
 // namespaces.
-func (c *NamespaceCache) isOpen(one namespaceKey, while time.Duration) bool {
+func (c *Cache) isOpen(one cacheKey, while time.Duration) bool {
 	if c == nil {
 		return false
 	}
@@ -51,20 +51,20 @@ func (c *NamespaceCache) isOpen(one namespaceKey, while time.Duration) bool {
 }
 
 // found records that a pass has just found a namespace open.
-func (c *NamespaceCache) found(one namespaceKey) {
+func (c *Cache) found(one cacheKey) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.seen == nil {
-		c.seen = make(map[namespaceKey]time.Time)
+		c.seen = make(map[cacheKey]time.Time)
 	}
 	c.seen[one] = c.clock.Now()
 }
 
 // doubt drops a namespace from the cache, so that the next pass reads the namespace again.
-func (c *NamespaceCache) doubt(one namespaceKey) {
+func (c *Cache) doubt(one cacheKey) {
 	if c == nil {
 		return
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package namespaces
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func (e *unreadLabelsError) trouble() memberapi.Trouble {
 // The new namespace gets the Pod Security labels that the host's namespace has at this moment. Without these labels, an
 // author could run a pod on a member that the host would refuse. Later changes of the labels on the host do not change
 // the member's namespace.
-func (n *namespaces) createForFederated(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+func (n *Namespaces) createForFederated(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
 	ns := &unstructured.Unstructured{Object: map[string]any{}}
 	ns.SetName(name)
 	if n.hostLabels != nil {
@@ -62,9 +62,9 @@ func (n *namespaces) createForFederated(ctx context.Context, name string) (*meta
 		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, podSecurity) })
 		ns.SetLabels(labels)
 	}
-	made, err := n.create(ctx, ns)
+	made, err := n.Create(ctx, ns)
 	if apierrors.IsAlreadyExists(err) {
-		return n.get(ctx, name)
+		return n.Get(ctx, name)
 	}
 	return made, err
 }
