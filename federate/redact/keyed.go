@@ -45,7 +45,7 @@ func keyedValue(text string, i int) (secret span, end int) {
 		return afterFlag(text, i)
 	case 'I', 'i':
 		if words := "identified by "; hasAt(text, i, words) { // SQL: CREATE USER
-			return readValue(text, i+len(words), value{kind: ordinary, quotedOnly: true})
+			return readValue(text, i+len(words), value{kind: ordinary, key: noKey, quotedOnly: true})
 		}
 	}
 	return span{}, 0
@@ -73,7 +73,7 @@ func afterSign(text string, i int) (secret span, end int) {
 		if k = environment(text, i); k == noSecret {
 			return span{}, 0
 		}
-		return readValue(text, to, value{kind: ordinary})
+		return readValue(text, to, value{kind: ordinary, key: noKey})
 	}
 	v := value{kind: k, key: from, colon: text[i] == ':'}
 	// Errors of Go's package oauth2 begin with its name.

@@ -32,6 +32,9 @@ var count = regexp.MustCompile(`^\d{1,9}$`)
 // objectName reports whether content, the value of a key in text, names a Secret object, counts tokens or passed tests, or is a
 // working directory.
 func objectName(text string, v value, content string) bool {
+	if v.key == noKey {
+		return false
+	}
 	key := strings.ToLower(text[v.key:keyText.end(text, v.key)])
 	switch {
 	case key == "secret" || strings.HasSuffix(key, "secretref"):

@@ -11,12 +11,15 @@ import (
 // A value tells how to read the value of a key.
 type value struct {
 	kind       kind
-	key        int  // where the key begins
+	key        int  // where the key begins; noKey if a name elsewhere in the text tells that this is a secret
 	colon      bool // the separator is a colon, so a sentence may follow: "token: failed to verify"
 	sentence   bool // the separator is a verb or a space
 	password   bool // the key is a password
 	quotedOnly bool // without quotes there is no value
 }
+
+// noKey is the key of a value that has none before it: IDENTIFIED BY '…', or name: DB_PASSWORD, value: ….
+const noKey = -1
 
 // scheme is the first word of a value of Authorization (RFC 9110). It stays.
 var scheme = regexp.MustCompile(`^(?i:bearer|basic|digest|negotiate|ntlm|token|apikey|splunk|hawk|aws4-hmac-sha256|sharedkey|sharedaccesssignature)[ \t]+`)
@@ -175,7 +178,7 @@ func headerValue(text string, i int, v value) (secret span, end int) {
 		single = name == "bearer" || name == "basic" || name == "token"
 	}
 	if single {
-		return wordValue(text, i, value{})
+		return wordValue(text, i, value{key: noKey})
 	}
 	end = lineEnd(text, i)
 	if n := strings.Index(text[i:end], `\n`); n >= 0 {
