@@ -50,8 +50,8 @@ type Exchange struct {
 	Collector v1alpha1.CollectorMode
 	// Binding is stored together with the tokens. Its field Cluster is the name of the MemberCluster and of the Secret.
 	Binding credentials.Binding
-	// BeforeStore runs after the first attempt has obtained its tokens, and before the join stores them. hostToken is the
-	// host's token.
+	// BeforeStore runs once, after the first attempt that obtains its tokens has them, and before the join stores them.
+	// hostToken is the host's token.
 	BeforeStore func(ctx context.Context, hostToken string) error
 }
 
@@ -74,7 +74,9 @@ func (e Exchange) Run(ctx context.Context, accounts Accounts) (expires time.Time
 		if accounts, err = accounts.ReadAgain(ctx, e.Member); err != nil {
 			return time.Time{}, err
 		}
-		before = func(context.Context, string) error { return nil }
+		if a.isPrepared { // an attempt that ended earlier leaves this to the next one
+			before = func(context.Context, string) error { return nil }
+		}
 	}
 }
 
@@ -91,6 +93,8 @@ type attempt struct {
 	host, collector Credential
 	// issued are the token Secrets of the tokens that the attempt has requested, but not yet stored at the host.
 	issued []tokenSecret
+	// isPrepared is true once BeforeStore has run.
+	isPrepared bool
 }
 
 func (a *attempt) run(ctx context.Context, beforeStore func(context.Context, string) error) error {
@@ -103,6 +107,7 @@ func (a *attempt) run(ctx context.Context, beforeStore func(context.Context, str
 	if err := beforeStore(ctx, a.host.Token); err != nil {
 		return err
 	}
+	a.isPrepared = true
 	return a.store(ctx)
 }
 
