@@ -102,7 +102,9 @@ func (a *adoption) mark(ctx context.Context, it *item, version string) (string, 
 		return "", err
 	}
 	marked := &metav1.PartialObjectMetadata{}
-	return marked.ResourceVersion, answer.Into(marked)
+	// Not in one statement: Go does not define whether it would read the version before Into has filled it.
+	err = answer.Into(marked)
+	return marked.ResourceVersion, err
 }
 
 // markAgain sets AnnotationAdopted on an adopted object that lacks it: an earlier version of Fairlead adopted the
