@@ -5,7 +5,6 @@ package federated
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +24,6 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/revision"
-	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
@@ -59,10 +57,7 @@ type Reconciler struct {
 	// rollouts has, for each member of a rollout, the state of the member and when that state began.
 	rollouts rolloutMemory
 
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// started is when this process became leader and the loop began to work. listen sets it.
-	started time.Time
+	queue wrapperQueue
 }
 
 // Dependencies are what the loops for Federated and for ClusterFederated share. All fields but Tracer are required.
@@ -127,12 +122,7 @@ func (r *Reconciler) Wake(key push.Key) {
 	if key.Kind != r.kind {
 		return
 	}
-	r.mu.Lock()
-	queue := r.queue
-	r.mu.Unlock()
-	if queue != nil {
-		queue.Add(reconcile.Request{NamespacedName: key.NamespacedName})
-	}
+	r.queue.add(reconcile.Request{NamespacedName: key.NamespacedName})
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -165,11 +155,11 @@ type reconciliation struct {
 	wrapper v1alpha1.Wrapper
 	now     time.Time
 
-	// members are the MemberClusters by name, without those that are being deleted. listMembers sets it.
+	// members are the MemberClusters by name, without those that are being deleted. list sets it.
 	members map[string]*v1alpha1.MemberCluster
-	// approvals are the Approvals of this wrapper. listApprovals sets it.
+	// approvals are the Approvals of this wrapper. list sets it.
 	approvals []v1alpha1.Approval
-	// overwrites are the Deliveries that an Approval allows the manager to overwrite, by member. listApprovals sets it.
+	// overwrites are the Deliveries that an Approval allows the manager to overwrite, by member. list sets it.
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the ControllerRevision of the present spec. revise sets it.
 	revision string
@@ -198,21 +188,14 @@ type reconciliation struct {
 	deadlineAgain time.Time
 }
 
-// resolved returns the wrapper's present spec, with the versions that the manager has taken as targets of the
-// Subscriptions.
-func (p *reconciliation) resolved() *v1alpha1.WrapperSpec {
-	return upgrade.Resolve(p.wrapper.WrapperSpec(), &p.upgrade)
-}
-
 // advance makes all steps for a wrapper that is not being deleted. For an invalid spec it returns no error, because
 // publish reports that in the status. It returns an error if the host's API server refuses a request or does not
 // answer; the manager then repeats the reconcile.
 func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err error) {
-	p.traceGeneration()
+	generationTrace{p.tracer, p.wrapper, p.now}.begin()
 	for _, step := range []func(context.Context) error{
-		p.addFinalizer,
-		p.listMembers,
-		p.listApprovals,
+		p.writer(p.wrapper).addFinalizer,
+		p.list,
 		p.takeVersions,
 		p.revise,
 		p.traced(tracing.SpanPlace, p.place),
@@ -249,6 +232,16 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 	return result, nil
 }
 
+// writer returns the writer of a wrapper.
+func (r *Reconciler) writer(w v1alpha1.Wrapper) wrapperWriter {
+	return wrapperWriter{client: r.client, writes: &r.writes, wrapper: w}
+}
+
+// observer returns the observer of a wrapper on these members.
+func (r *Reconciler) observer(key push.Key, w v1alpha1.Wrapper, members map[string]*v1alpha1.MemberCluster) observer {
+	return observer{deliveries: r.deliveries, pusher: r.pusher, fleet: r.fleet, key: key, wrapper: w, members: members}
+}
+
 func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 	if r.kind == v1alpha1.KindClusterFederated {
 		return &v1alpha1.ClusterFederated{}
@@ -271,21 +264,9 @@ func (r *Reconciler) forget(key push.Key) {
 
 // listen stores the loop's queue, to which Wake adds wrappers. The manager calls it when the loop starts.
 func (r *Reconciler) listen(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue, r.started = queue, r.clock.Now()
+	r.queue.start(queue, r.clock.Now())
 	wrappers.begin(ctx, r)
 	return nil
-}
-
-// all returns every wrapper of this scope, because a change of a MemberCluster may change the placement of any wrapper.
-func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
-	var requests []reconcile.Request
-	_ = r.each(ctx, func(w v1alpha1.Wrapper) {
-		key := client.ObjectKeyFromObject(w.(client.Object)) //nolint:forcetypeassert // both wrappers are client.Objects
-		requests = append(requests, reconcile.Request{NamespacedName: key})
-	})
-	return requests
 }
 
 func (r *Reconciler) each(ctx context.Context, do func(v1alpha1.Wrapper)) error {

@@ -34,93 +34,112 @@ func stalledBy(s *v1alpha1.WrapperStatus) *metav1.Condition {
 	return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled)
 }
 
-// recordReadiness records an event when a wrapper gets into trouble (see inTrouble), when the reason changes, when a deadline passes, and
-// when the trouble ends. It records no other event.
-func (p *reconciliation) recordReadiness(before, after *v1alpha1.WrapperStatus) {
-	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady)
-	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
-	if was, is := stalledBy(before), stalledBy(after); is != nil && is.Reason == v1alpha1.ReasonProgressDeadlineExceeded && (was == nil || was.Reason != is.Reason) {
-		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, is.Reason, "Report", "%s", is.Message)
-	}
-	switch {
-	case is == nil || p.wrapper.GetDeletionTimestamp() != nil:
-	case is.Status == metav1.ConditionTrue:
-		if was != nil && was.Status == metav1.ConditionFalse && inTrouble(before, was) {
-			p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, "Recovered", "Report", "the wrapper is ready again: %s", is.Message)
+// wrapperEvent is one event about a wrapper.
+type wrapperEvent struct {
+	// member is the MemberCluster of the event; nil if it has none.
+	member *corev1.ObjectReference
+	// kind is corev1.EventTypeNormal or corev1.EventTypeWarning.
+	kind, reason, action, note string
+}
+
+// record records events about a wrapper.
+func record(recorder events.EventRecorder, wrapper v1alpha1.Wrapper, all ...wrapperEvent) {
+	for _, e := range all {
+		var related runtime.Object
+		if e.member != nil {
+			related = e.member
 		}
-	case inTrouble(after, is) && (was == nil || was.Reason != is.Reason || !inTrouble(before, was)):
-		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, is.Reason, "Report", "%s", is.Message)
+		recorder.Eventf(wrapper, related, e.kind, e.reason, e.action, "%s", e.note)
 	}
 }
 
-// recordRollout records an event when a rollout begins, a wave begins or needs an approval, or the rollout fails or
-// ends.
-func (p *reconciliation) recordRollout(before, after *v1alpha1.RolloutStatus) {
-	warn := func(reason string) {
-		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, reason, "Rollout", "%s",
-			report.NewRollout(after, messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name)).Message)
+// readinessEvents returns an event when a wrapper gets into trouble (see inTrouble), when the reason changes, when a deadline passes, and
+// when the trouble ends. deleting is true for a wrapper that is being deleted: then only the deadline has an event.
+func readinessEvents(before, after *v1alpha1.WrapperStatus, deleting bool) (all []wrapperEvent) {
+	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady)
+	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
+	if was, is := stalledBy(before), stalledBy(after); is != nil && is.Reason == v1alpha1.ReasonProgressDeadlineExceeded && (was == nil || was.Reason != is.Reason) {
+		all = append(all, wrapperEvent{kind: corev1.EventTypeWarning, reason: is.Reason, action: "Report", note: is.Message})
 	}
-	say := func(reason, note string, args ...any) {
-		p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, reason, "Rollout", note, args...)
+	switch {
+	case is == nil || deleting:
+	case is.Status == metav1.ConditionTrue:
+		if was != nil && was.Status == metav1.ConditionFalse && inTrouble(before, was) {
+			all = append(all, wrapperEvent{kind: corev1.EventTypeNormal, reason: "Recovered", action: "Report", note: "the wrapper is ready again: " + is.Message})
+		}
+	case inTrouble(after, is) && (was == nil || was.Reason != is.Reason || !inTrouble(before, was)):
+		all = append(all, wrapperEvent{kind: corev1.EventTypeWarning, reason: is.Reason, action: "Report", note: is.Message})
+	}
+	return all
+}
+
+// rolloutEvents returns an event when a rollout begins, a wave begins or needs an approval, or the rollout fails or
+// ends. approve is the command that approves the rollout.
+func rolloutEvents(before, after *v1alpha1.RolloutStatus, approve string) []wrapperEvent {
+	warn := func(reason string) []wrapperEvent {
+		return []wrapperEvent{{kind: corev1.EventTypeWarning, reason: reason, action: "Rollout", note: report.NewRollout(after, approve).Message}}
+	}
+	say := func(reason, note string, args ...any) []wrapperEvent {
+		return []wrapperEvent{{kind: corev1.EventTypeNormal, reason: reason, action: "Rollout", note: fmt.Sprintf(note, args...)}}
 	}
 	isNew := before.ID != after.ID
 	switch {
 	case after.State == v1alpha1.RolloutPaused && (isNew || before.State != after.State):
-		warn(v1alpha1.ReasonRolloutPaused)
+		return warn(v1alpha1.ReasonRolloutPaused)
 	case after.State == v1alpha1.RolloutRollingBack && (isNew || before.State != after.State):
-		warn(v1alpha1.ReasonRolloutRollsBack)
+		return warn(v1alpha1.ReasonRolloutRollsBack)
 	case after.State == v1alpha1.RolloutRolledBack && (isNew || before.State != after.State):
-		warn(v1alpha1.ReasonRolloutRolledBack)
+		return warn(v1alpha1.ReasonRolloutRolledBack)
 	case after.State == v1alpha1.RolloutComplete && (isNew || before.State != after.State):
-		say(v1alpha1.ReasonRolloutComplete, "all waves of the rollout of revision %s have passed", after.Revision)
+		return say(v1alpha1.ReasonRolloutComplete, "all waves of the rollout of revision %s have passed", after.Revision)
 	case isNew:
-		say(v1alpha1.ReasonRolloutBegan, "the rollout of revision %s begins with wave %s (rollout id %s)", after.Revision, after.Wave, after.ID)
+		return say(v1alpha1.ReasonRolloutBegan, "the rollout of revision %s begins with wave %s (rollout id %s)", after.Revision, after.Wave, after.ID)
 	case after.Wave != "" && after.Begun == v1alpha1.Yes && (before.Wave != after.Wave || before.Begun != v1alpha1.Yes):
-		say(v1alpha1.ReasonWaveBegan, "wave %s of the rollout of revision %s begins", after.Wave, after.Revision)
+		return say(v1alpha1.ReasonWaveBegan, "wave %s of the rollout of revision %s begins", after.Wave, after.Revision)
 	case before.Wave != after.Wave && after.WaitingFor == v1alpha1.ReasonWaveNeedsApproval:
-		say(v1alpha1.ReasonWaveNeedsApproval, "%s", report.NewRollout(after, messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name)).Message)
+		return say(v1alpha1.ReasonWaveNeedsApproval, "%s", report.NewRollout(after, approve).Message)
 	}
+	return nil
 }
 
-// recordVersions records an event for each version that the manager has taken.
-func (p *reconciliation) recordVersions(before, after *v1alpha1.UpgradeStatus) {
+// versionEvents returns an event for each version that the manager has taken.
+func versionEvents(before, after *v1alpha1.UpgradeStatus) (all []wrapperEvent) {
 	for i := range after.Subscriptions {
 		s := &after.Subscriptions[i]
 		if slices.ContainsFunc(before.Subscriptions, func(w v1alpha1.SubscriptionVersion) bool { return w.Name == s.Name && w.CSV == s.CSV }) || s.CSV == "" {
 			continue
 		}
-		p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, v1alpha1.ReasonVersionTaken, "Upgrade",
-			"Subscription %s: the manager takes %s as the target, because the members of the first wave report this version", s.Name, s.CSV)
+		all = append(all, wrapperEvent{kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonVersionTaken, action: "Upgrade", note: fmt.Sprintf(
+			"Subscription %s: the manager takes %s as the target, because the members of the first wave report this version", s.Name, s.CSV)})
 	}
+	return all
 }
 
-// recordOutdated records an event, once, for an Approval that names another rollout than the present one. It records
-// none for an Approval that is older than the present wave: such an Approval may have counted for an earlier rollout.
-func (p *reconciliation) recordOutdated(a *v1alpha1.Approval, state *rollout.State) {
-	if state.ID == "" || !p.rollouts.isNewlyOutdated(p.key, a.Name) || !a.CreationTimestamp.After(state.Since) {
-		return
-	}
-	p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, v1alpha1.ReasonApprovalOutdated, "Rollout",
+// outdatedEvent returns the event for an Approval that names another rollout than the present one.
+func outdatedEvent(a *v1alpha1.Approval, state *rollout.State) wrapperEvent {
+	return wrapperEvent{kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonApprovalOutdated, action: "Rollout", note: fmt.Sprintf(
 		"Approval %s does not count: it is for rollout %s of %s, and the present rollout is %s of %s. Run `kubectl delete approval %s -n %s`, and approve the present rollout",
-		a.Name, a.Spec.Rollout, a.Spec.Revision, state.ID, state.Revision, a.Name, a.Namespace)
+		a.Name, a.Spec.Rollout, a.Spec.Revision, state.ID, state.Revision, a.Name, a.Namespace)}
 }
 
-// recordKept records an event for each member on which a push kept objects. Fairlead does not manage these objects from
+// keptEvents returns an event for each member on which a push kept objects. Fairlead does not manage these objects from
 // then on. Each event has its MemberCluster as related object. Without the related object, the recorder would merge the
 // events of several members into the first, because it does not compare the notes.
-func (p *reconciliation) recordKept() {
-	for name, kept := range p.pusher.TakeKept(p.key) {
-		p.recordKeptOn(name, kept)
+func keptEvents(key push.Key, kept map[string][]push.Kept, members map[string]*v1alpha1.MemberCluster) (all []wrapperEvent) {
+	for name, objects := range kept {
+		all = append(all, keptEvent(key, name, objects, members[name]))
 	}
+	return all
 }
 
-func (p *reconciliation) recordKeptOn(name string, kept []push.Kept) {
-	related := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster", Name: name}
-	if mc := p.members[name]; mc != nil {
+// keptEvent returns the event for one member. mc is nil if the member has no MemberCluster.
+func keptEvent(key push.Key, member string, kept []push.Kept, mc *v1alpha1.MemberCluster) wrapperEvent {
+	related := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster", Name: member}
+	if mc != nil {
 		related.UID = mc.UID
 	}
-	p.events.Eventf(p.wrapper, related, corev1.EventTypeNormal, v1alpha1.ReasonKept, "Remove", "%s",
-		keptWords(name, messages.KeptCommand(p.key.Kind, p.key.Namespace, p.key.Name), kept))
+	return wrapperEvent{member: related, kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonKept, action: "Remove",
+		note: keptWords(member, messages.KeptCommand(key.Kind, key.Namespace, key.Name), kept)}
 }
 
 // maxReasons is the largest number of different reasons in the note of one event Kept.

@@ -193,8 +193,8 @@ func (p *reconciliation) publishRefusal(t *testing.T) {
 	in.Members = []report.Member{{Name: "east", Refusal: refusal(err), Reachability: report.Reachability{Known: true, Usable: true}}}
 	status := p.wrapper.WrapperStatus()
 	*status = report.Build(in, p.now)
-	p.recordReadiness(&v1alpha1.WrapperStatus{}, status)
-	if err := p.client.Status().Update(t.Context(), p.object()); err != nil {
+	record(p.events, p.wrapper, readinessEvents(&v1alpha1.WrapperStatus{}, status, false)...)
+	if err := p.client.Status().Update(t.Context(), objectOf(p.wrapper)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Until the manager has connected to a member, the line has the reason of the MemberCluster. The kinds of network errors must
 // not reach the line: each wrapper on the member would be written once more after a restart of the manager.
 func TestALineHasOneReasonForAllKindsOfNetworkErrors(t *testing.T) {
-	p := &reconciliation{Reconciler: &Reconciler{fleet: member.NewFleet(member.Host{}, clocktesting.NewFakeClock(metav1.Now().Time))}}
+	o := observer{fleet: member.NewFleet(member.Host{}, clocktesting.NewFakeClock(metav1.Now().Time))}
 	for reason, want := range map[string]string{
 		v1alpha1.ReasonNameNotResolved: v1alpha1.ReasonUnreachable, v1alpha1.ReasonConnectionRefused: v1alpha1.ReasonUnreachable,
 		v1alpha1.ReasonTLSError: v1alpha1.ReasonUnreachable, v1alpha1.ReasonTimeout: v1alpha1.ReasonUnreachable, v1alpha1.ReasonUnreachable: v1alpha1.ReasonUnreachable,
@@ -26,8 +26,8 @@ func TestALineHasOneReasonForAllKindsOfNetworkErrors(t *testing.T) {
 	} {
 		mc := &v1alpha1.MemberCluster{}
 		mc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "no"}}
-		p.members = map[string]*v1alpha1.MemberCluster{"east": mc}
-		if diff := cmp.Diff(report.Reachability{Known: true, Reason: want, Message: "no"}, p.reachability("east", deliveries.Record{})); diff != "" {
+		o.members = map[string]*v1alpha1.MemberCluster{"east": mc}
+		if diff := cmp.Diff(report.Reachability{Known: true, Reason: want, Message: "no"}, o.reachability("east", deliveries.Record{})); diff != "" {
 			t.Errorf("%s: %s", reason, diff)
 		}
 	}

@@ -200,7 +200,7 @@ func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 			}
 			kept = append(kept, push.Kept{Object: fmt.Sprintf("CustomResourceDefinition kind-%02d.of.%s.example.com", i, name), Why: why})
 		}
-		p.recordKeptOn(name, kept)
+		record(p.events, p.wrapper, keptEvent(p.key, name, kept, nil))
 	}
 	found := make(map[string]string)
 	for _, e := range s.eventsOf(v1alpha1.ReasonKept, 3) {

@@ -26,7 +26,8 @@ const historyLimit = 10
 // revise writes the present spec as a ControllerRevision, unless that ControllerRevision exists already. After a write
 // it deletes old revisions.
 func (p *reconciliation) revise(ctx context.Context) error {
-	present, err := revision.Of(p.resolved())
+	resolved := upgrade.Resolve(p.wrapper.WrapperSpec(), &p.upgrade) // with the versions that the manager has taken
+	present, err := revision.Of(resolved)
 	if err != nil {
 		p.invalid = err.Error()
 		return nil
@@ -38,79 +39,113 @@ func (p *reconciliation) revise(ctx context.Context) error {
 	if p.writes.hasRevision(p.key, p.revision) {
 		return nil
 	}
-	if err := p.writeRevision(ctx, present); err != nil {
+	w := revisionWriter{client: p.client, live: p.live, history: p.history, wrapper: p.wrapper, name: p.revision}
+	if err := w.write(ctx, present); err != nil {
 		return err
 	}
 	p.writes.noteRevision(p.key, p.revision)
-	return p.trimRevisions(ctx)
+	if p.wrapper.GetGeneration() <= historyLimit && len(p.upgrade.Subscriptions) == 0 {
+		return nil // without approve: Latest, each generation adds at most one revision, so there cannot be too many yet
+	}
+	return w.trim(ctx, func() map[string]bool {
+		return revisionsInUse(p.revision, p.wrapper.WrapperStatus(), p.observer(p.key, p.wrapper, p.members).revisions())
+	})
+}
+
+// revisionsInUse returns the names of the revisions that must stay: the present one, those that the status names, and
+// those on members.
+func revisionsInUse(present string, status *v1alpha1.WrapperStatus, onMembers []string) map[string]bool {
+	inUse := map[string]bool{present: true, status.CurrentRevision: true, status.UpdateRevision: true}
+	inUse[status.Rollout.Revision], inUse[status.Rollout.LastGoodRevision] = true, true
+	for i := range status.Clusters {
+		inUse[status.Clusters[i].Revision] = true
+	}
+	for _, name := range onMembers {
+		inUse[name] = true
+	}
+	return inUse
+}
+
+// revisionWriter writes the ControllerRevision of a wrapper's present spec, and deletes old ones.
+type revisionWriter struct {
+	client client.Client
+	// live reads from the host's API server, not from the cache.
+	live    client.Reader
+	history *revision.HistoryKey
+	wrapper v1alpha1.Wrapper
+	// name is the name of the ControllerRevision.
+	name string
 }
 
 // author returns the user who wrote the present content, from the annotation that admission wrote. It returns "" if
 // that annotation does not belong to this content. With approve: Latest, the content also includes the versions that
 // the manager took. If only such a version is new, no user wrote the revision, and author returns "".
-func (p *reconciliation) author(present revision.Revision) string {
-	if spec := p.wrapper.WrapperSpec(); upgrade.TakesLatest(&spec.Upgrade) {
+func (w revisionWriter) author(present revision.Revision) string {
+	if spec := w.wrapper.WrapperSpec(); upgrade.TakesLatest(&spec.Upgrade) {
 		written, err := revision.Of(spec)
-		if err != nil || p.wrapper.WrapperStatus().ObservedGeneration == p.wrapper.GetGeneration() {
+		if err != nil || w.wrapper.WrapperStatus().ObservedGeneration == w.wrapper.GetGeneration() {
 			return ""
 		}
 		present = written
 	}
-	return p.history.Author(p.key.Kind, p.key.NamespacedName, present, p.wrapper.GetAnnotations()[v1alpha1.AnnotationAuthor])
+	key := keyOf(w.wrapper)
+	return w.history.Author(key.Kind, key.NamespacedName, present, w.wrapper.GetAnnotations()[v1alpha1.AnnotationAuthor])
 }
 
-func (p *reconciliation) writeRevision(ctx context.Context, present revision.Revision) error {
-	data, err := p.history.Encode(present, p.wrapper.GetUID(), p.revision)
+// write creates the ControllerRevision, or uses the one that exists.
+func (w revisionWriter) write(ctx context.Context, present revision.Revision) error {
+	data, err := w.history.Encode(present, w.wrapper.GetUID(), w.name)
 	if err != nil {
-		return fmt.Errorf("encoding ControllerRevision %s: %w", p.revision, err)
+		return fmt.Errorf("encoding ControllerRevision %s: %w", w.name, err)
 	}
+	id := v1alpha1.Identity(w.wrapper)
 	obj := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: v1alpha1.Identity(p.wrapper).Beside(),
-			Name:      p.revision,
+			Namespace: id.Beside(),
+			Name:      w.name,
 			Labels: map[string]string{
-				v1alpha1.LabelUID:     string(p.wrapper.GetUID()),
-				v1alpha1.LabelContent: p.history.Label(present),
+				v1alpha1.LabelUID:     string(id.UID),
+				v1alpha1.LabelContent: w.history.Label(present),
 			},
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: string(p.key.Kind),
-				Name: p.key.Name, UID: p.wrapper.GetUID(),
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: string(id.Kind),
+				Name: id.Name, UID: id.UID,
 			}},
 		},
 		Data:     runtime.RawExtension{Raw: data},
-		Revision: p.wrapper.GetGeneration(),
+		Revision: w.wrapper.GetGeneration(),
 	}
-	if name := p.author(present); name != "" {
+	if name := w.author(present); name != "" {
 		obj.Annotations = map[string]string{v1alpha1.AnnotationWrittenBy: name}
 	}
-	err = p.client.Create(ctx, obj)
+	err = w.client.Create(ctx, obj)
 	if apierrors.IsAlreadyExists(err) {
-		return p.takeRevision(ctx, obj)
+		return w.take(ctx, obj)
 	}
 	if err != nil {
-		return fmt.Errorf("writing ControllerRevision %s: %w", p.revision, err)
+		return fmt.Errorf("writing ControllerRevision %s: %w", w.name, err)
 	}
 	return nil
 }
 
-// takeRevision uses an existing ControllerRevision of the same name if it belongs to this wrapper. If it belongs to an
-// earlier wrapper of this name, takeRevision replaces it, because the garbage collector deletes objects whose owner is
+// take uses an existing ControllerRevision of the same name if it belongs to this wrapper. If it belongs to an
+// earlier wrapper of this name, take replaces it, because the garbage collector deletes objects whose owner is
 // gone.
-func (p *reconciliation) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevision) error {
+func (w revisionWriter) take(ctx context.Context, wanted *appsv1.ControllerRevision) error {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevision"))
-	if err := p.live.Get(ctx, client.ObjectKeyFromObject(wanted), found); err != nil {
-		return fmt.Errorf("reading ControllerRevision %s: %w", p.revision, err)
+	if err := w.live.Get(ctx, client.ObjectKeyFromObject(wanted), found); err != nil {
+		return fmt.Errorf("reading ControllerRevision %s: %w", w.name, err)
 	}
-	if found.Labels[v1alpha1.LabelUID] == string(p.wrapper.GetUID()) {
-		return p.noteRewrite(ctx, found, wanted.Annotations[v1alpha1.AnnotationWrittenBy])
+	if found.Labels[v1alpha1.LabelUID] == string(w.wrapper.GetUID()) {
+		return w.noteRewrite(ctx, found, wanted.Annotations[v1alpha1.AnnotationWrittenBy])
 	}
-	err := p.client.Delete(ctx, found, client.Preconditions{UID: &found.UID})
+	err := w.client.Delete(ctx, found, client.Preconditions{UID: &found.UID})
 	if err == nil || apierrors.IsNotFound(err) {
-		err = p.client.Create(ctx, wanted)
+		err = w.client.Create(ctx, wanted)
 	}
 	if err != nil {
-		return fmt.Errorf("replacing ControllerRevision %s of an earlier wrapper of this name: %w", p.revision, err)
+		return fmt.Errorf("replacing ControllerRevision %s of an earlier wrapper of this name: %w", w.name, err)
 	}
 	return nil
 }
@@ -119,7 +154,7 @@ func (p *reconciliation) takeRevision(ctx context.Context, wanted *appsv1.Contro
 // annotation with the first author stays, because the number and the age of the revision are those of the first write.
 // If the last author in the annotations is already this user, noteRewrite writes nothing. That is so, for example,
 // after a manager wrote the revision and ended before it wrote the status.
-func (p *reconciliation) noteRewrite(ctx context.Context, found *metav1.PartialObjectMetadata, name string) error {
+func (w revisionWriter) noteRewrite(ctx context.Context, found *metav1.PartialObjectMetadata, name string) error {
 	last, again := found.Annotations[v1alpha1.AnnotationRewrittenBy]
 	if !again {
 		last = found.Annotations[v1alpha1.AnnotationWrittenBy]
@@ -129,35 +164,32 @@ func (p *reconciliation) noteRewrite(ctx context.Context, found *metav1.PartialO
 	}
 	before := found.DeepCopy()
 	metav1.SetMetaDataAnnotation(&found.ObjectMeta, v1alpha1.AnnotationRewrittenBy, name)
-	err := p.client.Patch(ctx, found, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err := w.client.Patch(ctx, found, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsForbidden(err) {
 		// The manager still has the RBAC roles of an earlier version, which do not allow this patch. Members get the
 		// change even if the history lacks the name of its author.
-		log.FromContext(ctx).Error(err, "recording who wrote a revision again failed", "revision", p.revision, "author", name)
+		log.FromContext(ctx).Error(err, "recording who wrote a revision again failed", "revision", w.name, "author", name)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("recording who wrote revision %s again: %w", p.revision, err)
+		return fmt.Errorf("recording who wrote revision %s again: %w", w.name, err)
 	}
 	return nil
 }
 
-// trimRevisions deletes the oldest revisions beyond historyLimit. It keeps each revision that the status, a desired
-// state or a member's Delivery still names.
-func (p *reconciliation) trimRevisions(ctx context.Context) error {
-	if p.wrapper.GetGeneration() <= historyLimit && len(p.upgrade.Subscriptions) == 0 {
-		return nil // without approve: Latest, each generation adds at most one revision, so there cannot be too many yet
-	}
+// trim deletes the oldest revisions beyond historyLimit. It keeps each revision that the status, a desired state or a
+// member's Delivery still names. It calls revisionsInUse for these only if there are too many revisions.
+func (w revisionWriter) trim(ctx context.Context, revisionsInUse func() map[string]bool) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
-	if err := p.live.List(ctx, list, client.InNamespace(v1alpha1.Identity(p.wrapper).Beside()),
-		client.MatchingLabels{v1alpha1.LabelUID: string(p.wrapper.GetUID())}); err != nil {
-		return fmt.Errorf("listing the ControllerRevisions of %s: %w", p.key, err)
+	if err := w.live.List(ctx, list, client.InNamespace(v1alpha1.Identity(w.wrapper).Beside()),
+		client.MatchingLabels{v1alpha1.LabelUID: string(w.wrapper.GetUID())}); err != nil {
+		return fmt.Errorf("listing the ControllerRevisions of %s: %w", keyOf(w.wrapper), err)
 	}
 	if len(list.Items) <= historyLimit {
 		return nil
 	}
-	inUse := p.revisionsInUse()
+	inUse := revisionsInUse()
 	slices.SortFunc(list.Items, older)
 	over := len(list.Items) - historyLimit
 	for i := range list.Items {
@@ -168,7 +200,7 @@ func (p *reconciliation) trimRevisions(ctx context.Context) error {
 		if inUse[old.Name] {
 			continue
 		}
-		if err := client.IgnoreNotFound(p.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})); err != nil {
+		if err := client.IgnoreNotFound(w.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})); err != nil {
 			return fmt.Errorf("deleting the old ControllerRevision %s: %w", old.Name, err)
 		}
 		over--
@@ -184,24 +216,4 @@ func older(a, b metav1.PartialObjectMetadata) int {
 		return order
 	}
 	return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-}
-
-func (p *reconciliation) revisionsInUse() map[string]bool {
-	status := p.wrapper.WrapperStatus()
-	inUse := map[string]bool{p.revision: true, status.CurrentRevision: true, status.UpdateRevision: true}
-	inUse[status.Rollout.Revision], inUse[status.Rollout.LastGoodRevision] = true, true
-	for _, name := range p.pusher.DesiredMembers(p.key) {
-		if desired := p.pusher.DesiredState(p.key, name); desired != nil {
-			inUse[desired.Revision] = true
-		}
-	}
-	for i := range status.Clusters {
-		inUse[status.Clusters[i].Revision] = true
-	}
-	for _, name := range p.deliveries.Holders(p.key) {
-		if seen := p.deliveries.Record(p.key, name).Summary; seen != nil {
-			inUse[seen.Revision] = true
-		}
-	}
-	return inUse
 }
