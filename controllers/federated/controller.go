@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/revision"
@@ -55,7 +57,7 @@ type Reconciler struct {
 	// old renders earlier revisions, for members that keep an earlier revision during a rollout.
 	old *oldrevisions.Store
 	// rollouts has, for each member of a rollout, the state of the member and when that state began.
-	rollouts rolloutMemory
+	rollouts rolloutstate.Memory
 
 	queue wrapperQueue
 }
@@ -87,7 +89,7 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 		orphans:    d.Orphans,
 		pusher:     d.Pusher,
 		history:    d.History,
-		events:     boundedRecorder{mgr.GetEventRecorder("fairlead")},
+		events:     wrapperevents.Bounded{EventRecorder: mgr.GetEventRecorder("fairlead")},
 		clock:      d.Clock,
 		tracer:     d.Tracer,
 		old:        oldrevisions.New(mgr.GetAPIReader(), d.History),
@@ -255,7 +257,7 @@ func (r *Reconciler) forget(key push.Key) {
 	r.tracer.End(v1alpha1.WrapperIdentity{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}, tracing.Deleted)
 	r.writes.forget(key)
 	r.renderers.forget(key)
-	r.rollouts.forget(key)
+	r.rollouts.Forget(key)
 	for _, name := range r.pusher.DesiredMembers(key) {
 		r.pusher.RemoveDesired(key, name)
 	}

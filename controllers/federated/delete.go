@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 )
 
@@ -67,7 +68,7 @@ func (p *reconciliation) delete(ctx context.Context) (result ctrl.Result, err er
 		}
 	}
 	if len(waiting) == 0 {
-		record(p.events, p.wrapper, keptEvents(p.key, p.pusher.TakeKept(p.key), p.members)...)
+		wrapperevents.Record(p.events, p.wrapper, wrapperevents.Kept(p.key, p.pusher.TakeKept(p.key), p.members)...)
 		return ctrl.Result{}, writer.removeFinalizer(ctx)
 	}
 	p.decision.Status.Leaving = waiting

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
@@ -49,7 +50,7 @@ type History struct {
 // NewHistory makes a History. key is the host's present key.
 func NewHistory(mgr ctrl.Manager, key *revision.HistoryKey) *History {
 	return &History{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key,
-		events: boundedRecorder{mgr.GetEventRecorder("fairlead")}}
+		events: wrapperevents.Bounded{EventRecorder: mgr.GetEventRecorder("fairlead")}}
 }
 
 // Start implements manager.Runnable. It returns when both checks are complete.

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/revision"
@@ -193,7 +194,7 @@ func (p *reconciliation) publishRefusal(t *testing.T) {
 	in.Members = []report.Member{{Name: "east", Refusal: refusal(err), Reachability: report.Reachability{Known: true, Usable: true}}}
 	status := p.wrapper.WrapperStatus()
 	*status = report.Build(in, p.now)
-	record(p.events, p.wrapper, readinessEvents(&v1alpha1.WrapperStatus{}, status, false)...)
+	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Readiness(&v1alpha1.WrapperStatus{}, status, false)...)
 	if err := p.client.Status().Update(t.Context(), objectOf(p.wrapper)); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
@@ -25,7 +27,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		return nil
 	}
 	if !spec.Rollout.IsPaced() {
-		p.rollouts.forget(p.key)
+		p.rollouts.Forget(p.key)
 		return nil
 	}
 	plan, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout))
@@ -34,7 +36,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		return nil
 	}
 	now := p.now.Truncate(time.Second) // the status stores whole seconds
-	state := stateOf(p.wrapper.WrapperStatus().Rollout)
+	state := rolloutstate.Of(p.wrapper.WrapperStatus().Rollout)
 	in := rollout.Input{
 		Revision:  p.revision,
 		Removing:  len(p.decision.Status.Leaving),
@@ -48,13 +50,13 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		return err
 	}
 	decision := plan.Decide(in, state, now)
-	next := rolloutStatusOf(&decision)
+	next := rolloutstate.StatusOf(&decision)
 	before, err := p.writer(p.wrapper).writeRollout(ctx, next)
 	if err != nil {
 		return err
 	}
 	if before != nil {
-		record(p.events, p.wrapper, rolloutEvents(before, &next, messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name))...)
+		wrapperevents.Record(p.events, p.wrapper, wrapperevents.Rollout(before, &next, messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name))...)
 	}
 	p.rollout, p.rolloutAgain = next, decision.Again
 	if empty := plan.EmptyWaves(in.Members); len(empty) > 0 {
@@ -97,43 +99,12 @@ func (p *reconciliation) setTargets(ctx context.Context, old earlierRevisions, m
 // rollout it records an event, once. It records none for an Approval that is older than the present wave: such an
 // Approval may have counted for an earlier rollout.
 func (p *reconciliation) rolloutApprovals(state *rollout.State) rollout.Approvals {
-	counted, outdated := countApprovals(p.approvals, state)
+	counted, outdated := rolloutstate.Approvals(p.approvals, state)
 	for _, a := range outdated {
-		if state.ID == "" || !p.rollouts.isNewlyOutdated(p.key, a.Name) || !a.CreationTimestamp.After(state.Since) {
+		if state.ID == "" || !p.rollouts.IsNewlyOutdated(p.key, a.Name) || !a.CreationTimestamp.After(state.Since) {
 			continue
 		}
-		record(p.events, p.wrapper, outdatedEvent(a, state))
+		wrapperevents.Record(p.events, p.wrapper, wrapperevents.Outdated(a, state))
 	}
 	return counted
-}
-
-// countApprovals returns the Approvals (Wave, Skip and Retry) that count for a rollout, and those that are for another
-// rollout.
-func countApprovals(approvals []v1alpha1.Approval, state *rollout.State) (counted rollout.Approvals, outdated []*v1alpha1.Approval) {
-	for i := range approvals {
-		a := &approvals[i]
-		switch a.Spec.Allow {
-		case v1alpha1.AllowWave, v1alpha1.AllowSkip, v1alpha1.AllowRetry:
-		default:
-			continue
-		}
-		switch {
-		case a.DeletionTimestamp != nil:
-			continue
-		case a.Spec.Rollout != state.ID || a.Spec.Revision != state.Revision:
-			outdated = append(outdated, a)
-			continue
-		}
-		switch a.Spec.Allow {
-		case v1alpha1.AllowWave:
-			counted.Waves = append(counted.Waves, a.Spec.Wave)
-		case v1alpha1.AllowSkip:
-			counted.Skip = append(counted.Skip, a.Spec.Clusters...)
-		case v1alpha1.AllowRetry:
-			if a.CreationTimestamp.After(counted.Retry) {
-				counted.Retry = a.CreationTimestamp.Time
-			}
-		}
-	}
-	return counted, outdated
 }

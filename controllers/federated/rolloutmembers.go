@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/push"
@@ -18,7 +19,7 @@ import (
 type rolloutReader struct {
 	observer observer
 	old      earlierRevisions
-	memory   *rolloutMemory
+	memory   *rolloutstate.Memory
 	// revision is the newest revision, and desired has its desired state for each member on which it can be rendered.
 	revision string
 	desired  map[string]*push.Desired
@@ -59,9 +60,9 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	}
 	line := r.observer.lineOfTarget(name, m.Target, assignment{revision: r.revision, desired: newest}, was, r.now)
 	m.State, m.Reason = line.State, line.Reason
-	seen := r.memory.observe(r.observer.key, name, observation{target: m.Target, rollout: state.ID, state: line.State,
-		since: latest(line.LastTransitionTime.Time, state.Since)}, r.now)
-	m.Since, m.ProgressFrom, m.Unchanged = seen.since, seen.progressFrom, seen.rollout != state.ID
+	seen := r.memory.Observe(r.observer.key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,
+		Since: latest(line.LastTransitionTime.Time, state.Since)}, r.now)
+	m.Since, m.ProgressFrom, m.Unchanged = seen.Since, seen.ProgressFrom, seen.Rollout != state.ID
 	return m
 }
 

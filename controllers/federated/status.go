@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
 )
@@ -32,7 +33,7 @@ const (
 // publish writes the status if it differs from the stored one. While pushes are under way, and shortly after the start
 // of the manager, it may delay the write. It then returns the time until the next reconcile.
 func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
-	record(p.events, p.wrapper, keptEvents(p.key, p.pusher.TakeKept(p.key), p.members)...)
+	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Kept(p.key, p.pusher.TakeKept(p.key), p.members)...)
 	trace := generationTrace{p.tracer, p.wrapper, p.now}
 	before := p.wrapper.WrapperStatus().DeepCopy()
 	snapshot := p.snapshot(before)
@@ -71,7 +72,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, fmt.Errorf("writing the status of %s: %w", p.key, err)
 	}
 	p.writes.notePublished(p.key, p.now, final)
-	record(p.events, p.wrapper, readinessEvents(before, &next, p.wrapper.GetDeletionTimestamp() != nil)...)
+	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Readiness(before, &next, p.wrapper.GetDeletionTimestamp() != nil)...)
 	trace.published(&next, p.invalid != "")
 	return ctrl.Result{}, nil
 }

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
@@ -41,7 +43,7 @@ func (p *reconciliation) takeVersions(ctx context.Context) error {
 		if plan, err = rollout.Compile(rollout.StrategyOf(&spec.Rollout)); err != nil {
 			return nil //nolint:nilerr // rollOut compiles the same waves, and reports the error
 		}
-		state := stateOf(status.Rollout)
+		state := rolloutstate.Of(status.Rollout)
 		skipped = p.rolloutApprovals(&state).Skip
 	}
 	first := firstWaveOf(plan, skipped, p.observer(p.key, p.wrapper, p.members))
@@ -52,7 +54,7 @@ func (p *reconciliation) takeVersions(ctx context.Context) error {
 // version now, takeFrom writes it to the status. If not, the status gets the reason and a message.
 func (p *reconciliation) takeFrom(ctx context.Context, first *firstWave) error {
 	before := p.wrapper.WrapperStatus().Upgrade
-	state := stateOf(p.wrapper.WrapperStatus().Rollout)
+	state := rolloutstate.Of(p.wrapper.WrapperStatus().Rollout)
 	var approvals rollout.Approvals
 	if p.wrapper.WrapperSpec().Rollout.IsPaced() {
 		approvals = p.rolloutApprovals(&state)
@@ -72,7 +74,7 @@ func (p *reconciliation) takeFrom(ctx context.Context, first *firstWave) error {
 	if err := p.writer(p.wrapper).patchStatus(ctx, func(status *v1alpha1.WrapperStatus) { status.Upgrade = p.upgrade }); err != nil {
 		return fmt.Errorf("writing the versions of %s: %w", p.key, err)
 	}
-	record(p.events, p.wrapper, versionEvents(&before, &p.upgrade)...)
+	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Versions(&before, &p.upgrade)...)
 	return nil
 }
 

@@ -124,7 +124,7 @@ func (w rolloutWaker) probed(name string, was, is member.ProbeResult) {
 }
 
 func (r *Reconciler) wakeRollouts(memberName string) {
-	for _, key := range r.rollouts.keysOf(memberName) {
+	for _, key := range r.rollouts.KeysOf(memberName) {
 		r.Wake(key)
 	}
 }
@@ -132,7 +132,7 @@ func (r *Reconciler) wakeRollouts(memberName string) {
 // rollingOn returns the wrappers with a rollout that are placed on a member.
 func (r *Reconciler) rollingOn(_ context.Context, mc client.Object) []reconcile.Request {
 	var requests []reconcile.Request
-	for _, key := range r.rollouts.keysOf(mc.GetName()) {
+	for _, key := range r.rollouts.KeysOf(mc.GetName()) {
 		requests = append(requests, reconcile.Request{NamespacedName: key.NamespacedName})
 	}
 	return requests

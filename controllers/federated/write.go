@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
 )
 
 // schedulerManager is the field manager that writes status.placement and no other field.
@@ -88,11 +89,11 @@ func (w wrapperWriter) writeDecision(ctx context.Context, decided v1alpha1.Place
 }
 
 // writeRollout writes the state of a rollout if the state has changed, and returns the status before. If the state is the
-// same, it returns nil. It ignores the fields that stateOnly leaves out, such as SoakUntil: publish writes those with the
+// same, it returns nil. It ignores the fields that rolloutstate.Only leaves out, such as SoakUntil: publish writes those with the
 // rest of the status.
 func (w wrapperWriter) writeRollout(ctx context.Context, next v1alpha1.RolloutStatus) (before *v1alpha1.RolloutStatus, err error) {
 	was := w.wrapper.WrapperStatus().Rollout
-	if equality.Semantic.DeepEqual(stateOnly(was), stateOnly(next)) {
+	if equality.Semantic.DeepEqual(rolloutstate.Only(was), rolloutstate.Only(next)) {
 		return nil, nil //nolint:nilnil // the state has not changed, so there is nothing to return
 	}
 	if err := w.patchStatus(ctx, func(status *v1alpha1.WrapperStatus) { status.Rollout = next }); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federated
+package wrapperevents
 
 import (
 	"fmt"
@@ -20,12 +20,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// boundedRecorder cuts the note of each event to the length that the API server accepts. All events of this package go
+// Bounded cuts the note of each event to the length that the API server accepts. All events about wrappers go
 // through it.
-type boundedRecorder struct{ events.EventRecorder }
+type Bounded struct{ events.EventRecorder }
 
 // Eventf implements events.EventRecorder. Related may be nil.
-func (r boundedRecorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+func (r Bounded) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
 	r.EventRecorder.Eventf(regarding, related, kind, reason, action, "%s", report.Note(fmt.Sprintf(note, args...)))
 }
 
@@ -34,16 +34,16 @@ func stalledBy(s *v1alpha1.WrapperStatus) *metav1.Condition {
 	return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled)
 }
 
-// wrapperEvent is one event about a wrapper.
-type wrapperEvent struct {
+// Event is one event about a wrapper.
+type Event struct {
 	// member is the MemberCluster of the event; nil if it has none.
 	member *corev1.ObjectReference
 	// kind is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	kind, reason, action, note string
 }
 
-// record records events about a wrapper.
-func record(recorder events.EventRecorder, wrapper v1alpha1.Wrapper, all ...wrapperEvent) {
+// Record records events about a wrapper.
+func Record(recorder events.EventRecorder, wrapper v1alpha1.Wrapper, all ...Event) {
 	for _, e := range all {
 		var related runtime.Object
 		if e.member != nil {
@@ -53,34 +53,34 @@ func record(recorder events.EventRecorder, wrapper v1alpha1.Wrapper, all ...wrap
 	}
 }
 
-// readinessEvents returns an event when a wrapper gets into trouble (see inTrouble), when the reason changes, when a deadline passes, and
+// Readiness returns an event when a wrapper gets into trouble (see inTrouble), when the reason changes, when a deadline passes, and
 // when the trouble ends. deleting is true for a wrapper that is being deleted: then only the deadline has an event.
-func readinessEvents(before, after *v1alpha1.WrapperStatus, deleting bool) (all []wrapperEvent) {
+func Readiness(before, after *v1alpha1.WrapperStatus, deleting bool) (all []Event) {
 	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady)
 	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
 	if was, is := stalledBy(before), stalledBy(after); is != nil && is.Reason == v1alpha1.ReasonProgressDeadlineExceeded && (was == nil || was.Reason != is.Reason) {
-		all = append(all, wrapperEvent{kind: corev1.EventTypeWarning, reason: is.Reason, action: "Report", note: is.Message})
+		all = append(all, Event{kind: corev1.EventTypeWarning, reason: is.Reason, action: "Report", note: is.Message})
 	}
 	switch {
 	case is == nil || deleting:
 	case is.Status == metav1.ConditionTrue:
 		if was != nil && was.Status == metav1.ConditionFalse && inTrouble(before, was) {
-			all = append(all, wrapperEvent{kind: corev1.EventTypeNormal, reason: "Recovered", action: "Report", note: "the wrapper is ready again: " + is.Message})
+			all = append(all, Event{kind: corev1.EventTypeNormal, reason: "Recovered", action: "Report", note: "the wrapper is ready again: " + is.Message})
 		}
 	case inTrouble(after, is) && (was == nil || was.Reason != is.Reason || !inTrouble(before, was)):
-		all = append(all, wrapperEvent{kind: corev1.EventTypeWarning, reason: is.Reason, action: "Report", note: is.Message})
+		all = append(all, Event{kind: corev1.EventTypeWarning, reason: is.Reason, action: "Report", note: is.Message})
 	}
 	return all
 }
 
-// rolloutEvents returns an event when a rollout begins, a wave begins or needs an approval, or the rollout fails or
+// Rollout returns an event when a rollout begins, a wave begins or needs an approval, or the rollout fails or
 // ends. approve is the command that approves the rollout.
-func rolloutEvents(before, after *v1alpha1.RolloutStatus, approve string) []wrapperEvent {
-	warn := func(reason string) []wrapperEvent {
-		return []wrapperEvent{{kind: corev1.EventTypeWarning, reason: reason, action: "Rollout", note: report.NewRollout(after, approve).Message}}
+func Rollout(before, after *v1alpha1.RolloutStatus, approve string) []Event {
+	warn := func(reason string) []Event {
+		return []Event{{kind: corev1.EventTypeWarning, reason: reason, action: "Rollout", note: report.NewRollout(after, approve).Message}}
 	}
-	say := func(reason, note string, args ...any) []wrapperEvent {
-		return []wrapperEvent{{kind: corev1.EventTypeNormal, reason: reason, action: "Rollout", note: fmt.Sprintf(note, args...)}}
+	say := func(reason, note string, args ...any) []Event {
+		return []Event{{kind: corev1.EventTypeNormal, reason: reason, action: "Rollout", note: fmt.Sprintf(note, args...)}}
 	}
 	isNew := before.ID != after.ID
 	switch {
@@ -102,43 +102,43 @@ func rolloutEvents(before, after *v1alpha1.RolloutStatus, approve string) []wrap
 	return nil
 }
 
-// versionEvents returns an event for each version that the manager has taken.
-func versionEvents(before, after *v1alpha1.UpgradeStatus) (all []wrapperEvent) {
+// Versions returns an event for each version that the manager has taken.
+func Versions(before, after *v1alpha1.UpgradeStatus) (all []Event) {
 	for i := range after.Subscriptions {
 		s := &after.Subscriptions[i]
 		if slices.ContainsFunc(before.Subscriptions, func(w v1alpha1.SubscriptionVersion) bool { return w.Name == s.Name && w.CSV == s.CSV }) || s.CSV == "" {
 			continue
 		}
-		all = append(all, wrapperEvent{kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonVersionTaken, action: "Upgrade", note: fmt.Sprintf(
+		all = append(all, Event{kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonVersionTaken, action: "Upgrade", note: fmt.Sprintf(
 			"Subscription %s: the manager takes %s as the target, because the members of the first wave report this version", s.Name, s.CSV)})
 	}
 	return all
 }
 
-// outdatedEvent returns the event for an Approval that names another rollout than the present one.
-func outdatedEvent(a *v1alpha1.Approval, state *rollout.State) wrapperEvent {
-	return wrapperEvent{kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonApprovalOutdated, action: "Rollout", note: fmt.Sprintf(
+// Outdated returns the event for an Approval that names another rollout than the present one.
+func Outdated(a *v1alpha1.Approval, state *rollout.State) Event {
+	return Event{kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonApprovalOutdated, action: "Rollout", note: fmt.Sprintf(
 		"Approval %s does not count: it is for rollout %s of %s, and the present rollout is %s of %s. Run `kubectl delete approval %s -n %s`, and approve the present rollout",
 		a.Name, a.Spec.Rollout, a.Spec.Revision, state.ID, state.Revision, a.Name, a.Namespace)}
 }
 
-// keptEvents returns an event for each member on which a push kept objects. Fairlead does not manage these objects from
+// Kept returns an event for each member on which a push kept objects. Fairlead does not manage these objects from
 // then on. Each event has its MemberCluster as related object. Without the related object, the recorder would merge the
 // events of several members into the first, because it does not compare the notes.
-func keptEvents(key push.Key, kept map[string][]push.Kept, members map[string]*v1alpha1.MemberCluster) (all []wrapperEvent) {
+func Kept(key push.Key, kept map[string][]push.Kept, members map[string]*v1alpha1.MemberCluster) (all []Event) {
 	for name, objects := range kept {
-		all = append(all, keptEvent(key, name, objects, members[name]))
+		all = append(all, KeptOn(key, name, objects, members[name]))
 	}
 	return all
 }
 
-// keptEvent returns the event for one member. mc is nil if the member has no MemberCluster.
-func keptEvent(key push.Key, member string, kept []push.Kept, mc *v1alpha1.MemberCluster) wrapperEvent {
+// KeptOn returns the event for one member. mc is nil if the member has no MemberCluster.
+func KeptOn(key push.Key, member string, kept []push.Kept, mc *v1alpha1.MemberCluster) Event {
 	related := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster", Name: member}
 	if mc != nil {
 		related.UID = mc.UID
 	}
-	return wrapperEvent{member: related, kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonKept, action: "Remove",
+	return Event{member: related, kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonKept, action: "Remove",
 		note: keptWords(member, messages.KeptCommand(key.Kind, key.Namespace, key.Name), kept)}
 }
 
