@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/revisions"
 	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/report"
@@ -44,8 +45,8 @@ func testKey(t *testing.T, first byte) *revision.HistoryKey {
 }
 
 // historyWith returns a History of the site that uses the given key.
-func (s *site) historyWith(key *revision.HistoryKey) *History {
-	return &History{client: s.client, live: s.live, events: s.events, key: key}
+func (s *site) historyWith(key *revision.HistoryKey) *revisions.History {
+	return revisions.NewHistory(s.client, s.live, s.events, key)
 }
 
 // secretSite returns a site whose wrapper contains a Secret.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federated
+package revisions
 
 import (
 	"cmp"
@@ -20,12 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
@@ -47,10 +45,9 @@ type History struct {
 	key    *revision.HistoryKey
 }
 
-// NewHistory makes a History. key is the host's present key.
-func NewHistory(mgr ctrl.Manager, key *revision.HistoryKey) *History {
-	return &History{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key,
-		events: wrapperevents.Bounded{EventRecorder: mgr.GetEventRecorder("fairlead")}}
+// NewHistory makes a History. live reads from the host's API server, not from the cache. key is the host's present key.
+func NewHistory(host client.Client, live client.Reader, recorder events.EventRecorder, key *revision.HistoryKey) *History {
+	return &History{client: host, live: live, events: recorder, key: key}
 }
 
 // Start implements manager.Runnable. It returns when both checks are complete.
@@ -70,7 +67,7 @@ func (h *History) Start(ctx context.Context) error {
 // encryptPlain replaces each revision that has a Secret in plain text by an encrypted revision. The new revision has
 // the same name, because Deliveries and statuses refer to that name. Revisions without a Secret stay as they are.
 func (h *History) encryptPlain(ctx context.Context) error {
-	selector, err := revisions(v1alpha1.LabelContent, selection.DoesNotExist)
+	selector, err := selectRevisions(v1alpha1.LabelContent, selection.DoesNotExist)
 	if err != nil {
 		return err
 	}
@@ -144,7 +141,7 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 
 // recordUnreadable records an event for each wrapper that has revisions encrypted with a lost key.
 func (h *History) recordUnreadable(ctx context.Context) error {
-	selector, err := revisions(v1alpha1.LabelContent, selection.Exists)
+	selector, err := selectRevisions(v1alpha1.LabelContent, selection.Exists)
 	if err != nil {
 		return err
 	}
@@ -182,9 +179,9 @@ func (h *History) recordUnreadable(ctx context.Context) error {
 	return nil
 }
 
-// revisions returns a label selector for the ControllerRevisions of wrappers. If has is selection.Exists, it selects
+// selectRevisions returns a label selector for the ControllerRevisions of wrappers. If has is selection.Exists, it selects
 // only those with the given label. If has is selection.DoesNotExist, it selects only those without that label.
-func revisions(label string, has selection.Operator) (labels.Selector, error) {
+func selectRevisions(label string, has selection.Operator) (labels.Selector, error) {
 	selector := labels.NewSelector()
 	for key, operator := range map[string]selection.Operator{v1alpha1.LabelUID: selection.Exists, label: has} {
 		requirement, err := labels.NewRequirement(key, operator, nil)
