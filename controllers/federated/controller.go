@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
 	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/placement"
@@ -240,8 +241,8 @@ func (r *Reconciler) writer(w v1alpha1.Wrapper) wrapperWriter {
 }
 
 // observer returns the observer of a wrapper on these members.
-func (r *Reconciler) observer(key push.Key, w v1alpha1.Wrapper, members map[string]*v1alpha1.MemberCluster) observer {
-	return observer{deliveries: r.deliveries, pusher: r.pusher, fleet: r.fleet, key: key, wrapper: w, members: members}
+func (r *Reconciler) observer(key push.Key, w v1alpha1.Wrapper, members map[string]*v1alpha1.MemberCluster) observed.Reader {
+	return observed.Reader{Deliveries: r.deliveries, Pusher: r.pusher, Fleet: r.fleet, Key: key, Wrapper: w, Members: members}
 }
 
 func (r *Reconciler) newWrapper() v1alpha1.Wrapper {

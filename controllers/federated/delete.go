@@ -40,7 +40,7 @@ func (p *reconciliation) delete(ctx context.Context) (result ctrl.Result, err er
 		return ctrl.Result{}, err
 	}
 	p.overwrites = overwritesOf(p.approvals)
-	departing := membersToLeave(&p.wrapper.WrapperStatus().Placement, observer.holders(), p.members)
+	departing := membersToLeave(&p.wrapper.WrapperStatus().Placement, observer.Holders(), p.members)
 	still, released := release(p.wrapper, departing, p.approvals, p.members)
 	p.decision.Status.Leaving = still
 	for _, name := range departing {
@@ -63,7 +63,7 @@ func (p *reconciliation) delete(ctx context.Context) (result ctrl.Result, err er
 		// MemberCluster has spec.suspend: Pushes.
 		desired.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
 		p.pusher.SetDesired(name, desired)
-		if !observer.left(name) {
+		if !observer.HasLeft(name) {
 			waiting = append(waiting, name)
 		}
 	}

@@ -122,10 +122,10 @@ func TestWhichMembersADeletedWrapperLeaves(t *testing.T) {
 func TestAMemberThatIsNotConnectedDoesNotCountAsLeft(t *testing.T) {
 	r, _ := host(t, nil)
 	o := r.observer(web, wrapper("u", "1", 1), nil)
-	if o.left("east") {
+	if o.HasLeft("east") {
 		t.Error("a member that is not connected must not count as left")
 	}
-	if diff := cmp.Diff([]string{"east"}, o.stillLeaving([]string{"east"})); diff != "" {
+	if diff := cmp.Diff([]string{"east"}, o.StillLeaving([]string{"east"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

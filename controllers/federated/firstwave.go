@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
@@ -58,11 +59,11 @@ func (f *firstWave) reportsOn(subscription string, firstVersion bool) (reports [
 // firstWaveOf returns the first wave with the reports of its members. It takes the placed members from the status, because
 // the step place runs later. It leaves out a member that the manager cannot reach, that an Approval skips, or whose
 // collector is silent. plan is nil if the wrapper has no rollout.
-func firstWaveOf(plan *rollout.Plan, skipped []string, o observer) (first firstWave) {
+func firstWaveOf(plan *rollout.Plan, skipped []string, o observed.Reader) (first firstWave) {
 	order := -1
 	var names []string
-	for _, name := range o.wrapper.WrapperStatus().Placement.Clusters {
-		mc := o.members[name]
+	for _, name := range o.Wrapper.WrapperStatus().Placement.Clusters {
+		mc := o.Members[name]
 		if mc == nil {
 			continue
 		}
@@ -81,8 +82,8 @@ func firstWaveOf(plan *rollout.Plan, skipped []string, o observer) (first firstW
 		first.empty = plan.FirstWave()
 	}
 	for _, name := range names {
-		record := o.deliveries.Record(o.key, name)
-		first.add(name, record.Summary, o.reachability(name, record), o.wrapper.GetUID(), isCollectorSilent(o.members[name]))
+		record := o.Deliveries.Record(o.Key, name)
+		first.add(name, record.Summary, o.Reachability(name, record), o.Wrapper.GetUID(), observed.IsCollectorSilent(o.Members[name]))
 	}
 	return first
 }

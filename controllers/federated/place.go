@@ -45,7 +45,7 @@ func listMembers(ctx context.Context, host client.Reader) (map[string]*v1alpha1.
 func (p *reconciliation) place(ctx context.Context) error {
 	previous := p.wrapper.WrapperStatus().Placement
 	before := *previous.DeepCopy()
-	before.Leaving = p.observer(p.key, p.wrapper, p.members).stillLeaving(previous.Leaving)
+	before.Leaving = p.observer(p.key, p.wrapper, p.members).StillLeaving(previous.Leaving)
 
 	candidates := make([]placement.Member, 0, len(p.members))
 	for name, mc := range p.members {

@@ -36,7 +36,7 @@ func (p *reconciliation) revise(ctx context.Context) error {
 		return nil // without approve: Latest, each generation adds at most one revision, so there cannot be too many yet
 	}
 	return w.Trim(ctx, func() map[string]bool {
-		return revisionsInUse(p.revision, p.wrapper.WrapperStatus(), p.observer(p.key, p.wrapper, p.members).revisions())
+		return revisionsInUse(p.revision, p.wrapper.WrapperStatus(), p.observer(p.key, p.wrapper, p.members).Revisions())
 	})
 }
 

@@ -120,7 +120,7 @@ func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing
 		t.Fatal(err)
 	}
 	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(w), Revision: "fed-web-1", Rendering: newest})
-	if revision, rendering := r.observer(web, w, nil).target("east"); revision != "" || rendering != "" {
+	if revision, rendering := r.observer(web, w, nil).Target("east"); revision != "" || rendering != "" {
 		t.Errorf("the member's target is revision %s, rendering %s", revision, rendering)
 	}
 }

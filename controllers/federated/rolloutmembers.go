@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
@@ -17,7 +18,7 @@ import (
 
 // rolloutReader makes the input of package rollout about the members of one wrapper.
 type rolloutReader struct {
-	observer observer
+	observer observed.Reader
 	old      earlierRevisions
 	memory   *rolloutstate.Memory
 	// revision is the newest revision, and desired has its desired state for each member on which it can be rendered.
@@ -30,7 +31,7 @@ type rolloutReader struct {
 // last, and the state of the member with that target.
 func (r *rolloutReader) members(ctx context.Context, placed []string, state *rollout.State, mayRollBack bool) ([]rollout.Member, error) {
 	before := make(map[string]*v1alpha1.ClusterStatus)
-	for i, lines := 0, r.observer.wrapper.WrapperStatus().Clusters; i < len(lines); i++ {
+	for i, lines := 0, r.observer.Wrapper.WrapperStatus().Clusters; i < len(lines); i++ {
 		before[lines[i].Name] = &lines[i]
 	}
 	members := make([]rollout.Member, 0, len(placed))
@@ -49,18 +50,18 @@ func (r *rolloutReader) members(ctx context.Context, placed []string, state *rol
 
 // member returns one member without Good. was is the member's line in the status; nil if it has none.
 func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *rollout.State) rollout.Member {
-	m := rollout.Member{Member: selection.Member{Name: name, Labels: r.observer.members[name].Labels}}
+	m := rollout.Member{Member: selection.Member{Name: name, Labels: r.observer.Members[name].Labels}}
 	newest := r.desired[name]
 	if newest != nil {
 		m.Newest = newest.Rendering.Digest()
 	}
-	m.Revision, m.Target = r.observer.target(name)
+	m.Revision, m.Target = r.observer.Target(name)
 	if was != nil && was.Revision != m.Revision {
 		was = nil // the line describes another revision
 	}
-	line := r.observer.lineOfTarget(name, m.Target, assignment{revision: r.revision, desired: newest}, was, r.now)
+	line := r.observer.LineOfTarget(name, m.Target, observed.Assignment{Revision: r.revision, Desired: newest}, was, r.now)
 	m.State, m.Reason = line.State, line.Reason
-	seen := r.memory.Observe(r.observer.key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,
+	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,
 		Since: latest(line.LastTransitionTime.Time, state.Since)}, r.now)
 	m.Since, m.ProgressFrom, m.Unchanged = seen.Since, seen.ProgressFrom, seen.Rollout != state.ID
 	return m

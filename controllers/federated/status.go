@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
@@ -108,7 +109,7 @@ func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 	withheld := sets.New(p.decision.Status.Withheld...)
 	observer := p.observer(p.key, p.wrapper, p.members)
 	observe := func(name string, leaving bool) report.Member {
-		return observer.observe(name, assignment{revision: p.revision, desired: p.desired[name], leaving: leaving, refusal: p.refusals[name], wait: p.waits[name]})
+		return observer.Observe(name, observed.Assignment{Revision: p.revision, Desired: p.desired[name], Leaving: leaving, Refusal: p.refusals[name], Wait: p.waits[name]})
 	}
 	for _, name := range p.decision.Status.Clusters {
 		m := observe(name, false)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -54,7 +55,7 @@ var collectorChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		was, okWas := e.ObjectOld.(*v1alpha1.MemberCluster)
 		is, okIs := e.ObjectNew.(*v1alpha1.MemberCluster)
-		return okWas && okIs && isCollectorSilent(was) != isCollectorSilent(is)
+		return okWas && okIs && observed.IsCollectorSilent(was) != observed.IsCollectorSilent(is)
 	},
 }
 
