@@ -46,7 +46,7 @@ func testKey(t *testing.T, first byte) *revision.HistoryKey {
 
 // historyWith returns a History of the site that uses the given key.
 func (s *site) historyWith(key *revision.HistoryKey) *revisions.History {
-	return revisions.NewHistory(s.client, s.live, s.events, key)
+	return &revisions.History{Client: s.client, Live: s.live, Events: s.events, Key: key}
 }
 
 // secretSite returns a site whose wrapper contains a Secret.
