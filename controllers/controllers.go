@@ -20,6 +20,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated"
+	"github.com/fairlead-dev/fairlead/controllers/federated/revisions"
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
 	"github.com/fairlead-dev/fairlead/controllers/memberreport"
 	"github.com/fairlead-dev/fairlead/federate/revision"
@@ -111,7 +112,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	if err := errors.Join(registry.SetupWithManager(local), reports.SetupWithManager(local)); err != nil {
 		return nil, err
 	}
-	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), orphans, loops...), federated.NewHistory(local, history)} {
+	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), orphans, loops...), revisions.NewHistory(local, history)} {
 		if err := local.Add(once); err != nil {
 			return nil, fmt.Errorf("adding %T to the manager: %w", once, err)
 		}

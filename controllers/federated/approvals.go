@@ -6,44 +6,48 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// listApprovals reads the Approvals of this wrapper. Packages placement and rollout decide which of these Approvals are
+// listApprovals returns the Approvals of a wrapper. Packages placement and rollout decide which of these Approvals are
 // still valid.
-func (p *reconciliation) listApprovals(ctx context.Context) error {
-	id := v1alpha1.Identity(p.wrapper)
+func listApprovals(ctx context.Context, host client.Reader, id v1alpha1.WrapperIdentity) (approvals []v1alpha1.Approval, err error) {
 	list := &v1alpha1.ApprovalList{}
-	if err := p.client.List(ctx, list, client.InNamespace(id.Beside()), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing the Approvals of %s: %w", p.key, err)
+	if err := host.List(ctx, list, client.InNamespace(id.Beside()), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Approvals of %s: %w", push.KeyOf(id), err)
 	}
-	p.approvals = nil
 	for i := range list.Items {
 		if list.Items[i].Spec.Wrapper == (v1alpha1.WrapperReference{Kind: id.Kind, Name: id.Name, UID: id.UID}) {
-			p.approvals = append(p.approvals, list.Items[i])
+			approvals = append(approvals, list.Items[i])
 		}
 	}
-	p.overwrites = overwritesOf(p.approvals)
-	return nil
+	return approvals, nil
 }
 
-// approved maps an Approval to a reconcile of the wrapper that the Approval names. It returns nothing if that wrapper
-// is of the other scope, or if the Approval is not in the namespace for Approvals of that wrapper.
-func (r *Reconciler) approved(_ context.Context, obj client.Object) []reconcile.Request {
-	approval, ok := obj.(*v1alpha1.Approval)
-	if !ok || approval.Spec.Wrapper.Kind != r.kind {
-		return nil
+// overwritesOf returns, by member name, the Delivery that an Approval allows the manager to overwrite on that member.
+// If several Approvals name the same member, the newest of them decides.
+func overwritesOf(approvals []v1alpha1.Approval) map[string]*v1alpha1.DeliveryVersion {
+	overwrites, latest := make(map[string]*v1alpha1.DeliveryVersion), make(map[string]*v1alpha1.Approval)
+	for i := range approvals {
+		a := &approvals[i]
+		if a.Spec.Allow != v1alpha1.AllowOverwrite || a.DeletionTimestamp != nil {
+			continue
+		}
+		for _, o := range a.Spec.Overwrites {
+			if before := latest[o.Cluster]; before == nil || later(a, before) {
+				latest[o.Cluster], overwrites[o.Cluster] = a, &v1alpha1.DeliveryVersion{UID: o.UID, Generation: o.Generation}
+			}
+		}
 	}
-	id := v1alpha1.WrapperIdentity{Kind: r.kind, Name: approval.Spec.Wrapper.Name}
-	if r.kind == v1alpha1.KindFederated {
-		id.Namespace = approval.Namespace
+	return overwrites
+}
+
+func later(a, b *v1alpha1.Approval) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return b.CreationTimestamp.Before(&a.CreationTimestamp)
 	}
-	if id.Beside() != approval.Namespace {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: id.Namespace, Name: id.Name}}}
+	return a.Name > b.Name
 }

@@ -5,7 +5,6 @@ package federated
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,10 +21,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/revision"
-	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
@@ -57,12 +58,9 @@ type Reconciler struct {
 	// old renders earlier revisions, for members that keep an earlier revision during a rollout.
 	old *oldrevisions.Store
 	// rollouts has, for each member of a rollout, the state of the member and when that state began.
-	rollouts rolloutMemory
+	rollouts rolloutstate.Memory
 
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// started is when this process became leader and the loop began to work. listen sets it.
-	started time.Time
+	queue wrapperQueue
 }
 
 // Dependencies are what the loops for Federated and for ClusterFederated share. All fields but Tracer are required.
@@ -92,7 +90,7 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 		orphans:    d.Orphans,
 		pusher:     d.Pusher,
 		history:    d.History,
-		events:     boundedRecorder{mgr.GetEventRecorder("fairlead")},
+		events:     wrapperevents.Bounded{EventRecorder: mgr.GetEventRecorder("fairlead")},
 		clock:      d.Clock,
 		tracer:     d.Tracer,
 		old:        oldrevisions.New(mgr.GetAPIReader(), d.History),
@@ -127,12 +125,7 @@ func (r *Reconciler) Wake(key push.Key) {
 	if key.Kind != r.kind {
 		return
 	}
-	r.mu.Lock()
-	queue := r.queue
-	r.mu.Unlock()
-	if queue != nil {
-		queue.Add(reconcile.Request{NamespacedName: key.NamespacedName})
-	}
+	r.queue.add(reconcile.Request{NamespacedName: key.NamespacedName})
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -165,11 +158,11 @@ type reconciliation struct {
 	wrapper v1alpha1.Wrapper
 	now     time.Time
 
-	// members are the MemberClusters by name, without those that are being deleted. listMembers sets it.
+	// members are the MemberClusters by name, without those that are being deleted. list sets it.
 	members map[string]*v1alpha1.MemberCluster
-	// approvals are the Approvals of this wrapper. listApprovals sets it.
+	// approvals are the Approvals of this wrapper. list sets it.
 	approvals []v1alpha1.Approval
-	// overwrites are the Deliveries that an Approval allows the manager to overwrite, by member. listApprovals sets it.
+	// overwrites are the Deliveries that an Approval allows the manager to overwrite, by member. list sets it.
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the ControllerRevision of the present spec. revise sets it.
 	revision string
@@ -198,21 +191,14 @@ type reconciliation struct {
 	deadlineAgain time.Time
 }
 
-// resolved returns the wrapper's present spec, with the versions that the manager has taken as targets of the
-// Subscriptions.
-func (p *reconciliation) resolved() *v1alpha1.WrapperSpec {
-	return upgrade.Resolve(p.wrapper.WrapperSpec(), &p.upgrade)
-}
-
 // advance makes all steps for a wrapper that is not being deleted. For an invalid spec it returns no error, because
 // publish reports that in the status. It returns an error if the host's API server refuses a request or does not
 // answer; the manager then repeats the reconcile.
 func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err error) {
-	p.traceGeneration()
+	generationTrace{p.tracer, p.wrapper, p.now}.begin()
 	for _, step := range []func(context.Context) error{
-		p.addFinalizer,
-		p.listMembers,
-		p.listApprovals,
+		p.writer(p.wrapper).addFinalizer,
+		p.list,
 		p.takeVersions,
 		p.revise,
 		p.traced(tracing.SpanPlace, p.place),
@@ -249,6 +235,16 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 	return result, nil
 }
 
+// writer returns the writer of a wrapper.
+func (r *Reconciler) writer(w v1alpha1.Wrapper) wrapperWriter {
+	return wrapperWriter{client: r.client, writes: &r.writes, wrapper: w}
+}
+
+// observer returns the observer of a wrapper on these members.
+func (r *Reconciler) observer(key push.Key, w v1alpha1.Wrapper, members map[string]*v1alpha1.MemberCluster) observed.Reader {
+	return observed.Reader{Deliveries: r.deliveries, Pusher: r.pusher, Fleet: r.fleet, Key: key, Wrapper: w, Members: members}
+}
+
 func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 	if r.kind == v1alpha1.KindClusterFederated {
 		return &v1alpha1.ClusterFederated{}
@@ -262,7 +258,7 @@ func (r *Reconciler) forget(key push.Key) {
 	r.tracer.End(v1alpha1.WrapperIdentity{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}, tracing.Deleted)
 	r.writes.forget(key)
 	r.renderers.forget(key)
-	r.rollouts.forget(key)
+	r.rollouts.Forget(key)
 	for _, name := range r.pusher.DesiredMembers(key) {
 		r.pusher.RemoveDesired(key, name)
 	}
@@ -271,21 +267,9 @@ func (r *Reconciler) forget(key push.Key) {
 
 // listen stores the loop's queue, to which Wake adds wrappers. The manager calls it when the loop starts.
 func (r *Reconciler) listen(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue, r.started = queue, r.clock.Now()
+	r.queue.start(queue, r.clock.Now())
 	wrappers.begin(ctx, r)
 	return nil
-}
-
-// all returns every wrapper of this scope, because a change of a MemberCluster may change the placement of any wrapper.
-func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
-	var requests []reconcile.Request
-	_ = r.each(ctx, func(w v1alpha1.Wrapper) {
-		key := client.ObjectKeyFromObject(w.(client.Object)) //nolint:forcetypeassert // both wrappers are client.Objects
-		requests = append(requests, reconcile.Request{NamespacedName: key})
-	})
-	return requests
 }
 
 func (r *Reconciler) each(ctx context.Context, do func(v1alpha1.Wrapper)) error {

@@ -64,8 +64,8 @@ func TestWhetherAWrapperWasDeletedWithItsNamespaceOrCRD(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := wrapper("u", "1", 1)
 			w.DeletionTimestamp = &metav1.Time{Time: now}
-			p := &reconciliation{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w, now: now.Add(time.Minute)}
-			got, err := p.isDeletedByCascade(t.Context())
+			host := things{deleted: test.deleted, made: test.made, fail: test.fail}
+			got, err := cascade{live: host, writes: &writeCache{}, now: now.Add(time.Minute)}.deleted(t.Context(), w)
 			if got != test.want || (err != nil) != (test.fail != nil) {
 				t.Errorf("that the wrapper is deleted by a cascade is %v (%v), want the opposite", got, err)
 			}
@@ -77,10 +77,10 @@ func TestTheManagerReadsNamespaceAndCRDOnceForEachDeletion(t *testing.T) {
 	const crd = "federateds.federation.fairlead.dev"
 	w := wrapper("u", "1", 1)
 	w.DeletionTimestamp = &metav1.Time{Time: now}
-	r := &Reconciler{live: things{deleted: map[string]time.Time{"shop": {}, crd: {}}}}
+	c := cascade{live: things{deleted: map[string]time.Time{"shop": {}, crd: {}}}, writes: &writeCache{}}
 	isCascade := func() bool {
 		t.Helper()
-		is, err := (&reconciliation{Reconciler: r, key: web, wrapper: w}).isDeletedByCascade(t.Context())
+		is, err := c.deleted(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,35 +89,43 @@ func TestTheManagerReadsNamespaceAndCRDOnceForEachDeletion(t *testing.T) {
 	if isCascade() {
 		t.Fatal("a wrapper that was deleted by itself counts as deleted with its namespace or CRD")
 	}
-	r.live = things{fail: errors.New("a second read")}
+	c.live = things{fail: errors.New("a second read")}
 	if isCascade() {
 		t.Fatal("the manager reads namespace and CRD again for the same deletion")
 	}
 	// After that, the host is restored from a backup, and the wrapper is deleted again, this time with its namespace.
 	w.DeletionTimestamp = &metav1.Time{Time: now.Add(time.Hour)}
-	r.live = things{deleted: map[string]time.Time{"shop": now.Add(time.Hour), crd: {}}}
+	c.live = things{deleted: map[string]time.Time{"shop": now.Add(time.Hour), crd: {}}}
 	if !isCascade() {
 		t.Error("the result of the first deletion must not be used for another deletion")
 	}
 }
 
 func TestWhichMembersADeletedWrapperLeaves(t *testing.T) {
-	w := wrapper("u", "1", 1)
-	w.Status.Placement = v1alpha1.PlacementStatus{Clusters: []string{"west", "gone"}, Leaving: []string{"east"}}
-	r, _ := host(t, nil)
-	p := &reconciliation{Reconciler: r, key: web, wrapper: w, members: map[string]*v1alpha1.MemberCluster{"east": {}, "west": {}, "north": {}}}
-	if diff := cmp.Diff([]string{"east", "west"}, p.membersToLeave()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	members := map[string]*v1alpha1.MemberCluster{"east": {}, "west": {}, "north": {}, "south": {}}
+	released := []v1alpha1.ReleasedCluster{{Name: "south"}}
+	for name, test := range map[string]struct{ holders, want []string }{
+		"those of the last decision":           {nil, []string{"east", "west"}},
+		"those that have a Delivery of it":     {[]string{"north", "west"}, []string{"east", "north", "west"}},
+		"not those that a person has released": {[]string{"south"}, []string{"east", "west"}},
+		"not those without a MemberCluster":    {[]string{"another"}, []string{"east", "west"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			placed := &v1alpha1.PlacementStatus{Clusters: []string{"west", "gone"}, Leaving: []string{"east"}, Released: released}
+			if diff := cmp.Diff(test.want, membersToLeave(placed, test.holders, members)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
 func TestAMemberThatIsNotConnectedDoesNotCountAsLeft(t *testing.T) {
 	r, _ := host(t, nil)
-	p := &reconciliation{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
-	if p.left("east") {
+	o := r.observer(web, wrapper("u", "1", 1), nil)
+	if o.HasLeft("east") {
 		t.Error("a member that is not connected must not count as left")
 	}
-	if diff := cmp.Diff([]string{"east"}, p.stillLeaving([]string{"east"})); diff != "" {
+	if diff := cmp.Diff([]string{"east"}, o.StillLeaving([]string{"east"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/revisions"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/revision"
@@ -43,8 +45,8 @@ func testKey(t *testing.T, first byte) *revision.HistoryKey {
 }
 
 // historyWith returns a History of the site that uses the given key.
-func (s *site) historyWith(key *revision.HistoryKey) *History {
-	return &History{client: s.client, live: s.live, events: s.events, key: key}
+func (s *site) historyWith(key *revision.HistoryKey) *revisions.History {
+	return &revisions.History{Client: s.client, Live: s.live, Events: s.events, Key: key}
 }
 
 // secretSite returns a site whose wrapper contains a Secret.
@@ -193,8 +195,8 @@ func (p *reconciliation) publishRefusal(t *testing.T) {
 	in.Members = []report.Member{{Name: "east", Refusal: refusal(err), Reachability: report.Reachability{Known: true, Usable: true}}}
 	status := p.wrapper.WrapperStatus()
 	*status = report.Build(in, p.now)
-	p.recordReadiness(&v1alpha1.WrapperStatus{}, status)
-	if err := p.client.Status().Update(t.Context(), p.object()); err != nil {
+	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Readiness(&v1alpha1.WrapperStatus{}, status, false)...)
+	if err := p.client.Status().Update(t.Context(), objectOf(p.wrapper)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -54,12 +54,12 @@ func TestWhichApprovalsAllowAnOverwrite(t *testing.T) {
 			for _, a := range test.approvals {
 				objects = append(objects, a)
 			}
-			r, _ := host(t, nil, objects...)
-			p := &reconciliation{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
-			if err := p.listApprovals(t.Context()); err != nil {
+			_, c := host(t, nil, objects...)
+			approvals, err := listApprovals(t.Context(), c, v1alpha1.Identity(wrapper("u", "1", 1)))
+			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, p.overwrites); diff != "" {
+			if diff := cmp.Diff(test.want, overwritesOf(approvals)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

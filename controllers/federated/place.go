@@ -7,41 +7,45 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 )
 
-// schedulerManager is the field manager that writes status.placement and no other field.
-const schedulerManager = v1alpha1.FieldManager + "-scheduler"
-
-// listMembers reads the MemberClusters. It leaves out a MemberCluster that is being deleted, because a wrapper must
-// neither be pushed to that member nor leave it.
-func (p *reconciliation) listMembers(ctx context.Context) error {
-	list := &v1alpha1.MemberClusterList{}
-	if err := p.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing the MemberClusters: %w", err)
+// list reads the MemberClusters and the Approvals of this wrapper.
+func (p *reconciliation) list(ctx context.Context) (err error) {
+	if p.members, err = listMembers(ctx, p.client); err != nil {
+		return err
 	}
-	p.members = make(map[string]*v1alpha1.MemberCluster, len(list.Items))
-	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp == nil {
-			p.members[list.Items[i].Name] = &list.Items[i]
-		}
+	if p.approvals, err = listApprovals(ctx, p.client, v1alpha1.Identity(p.wrapper)); err != nil {
+		return err
 	}
+	p.overwrites = overwritesOf(p.approvals)
 	return nil
 }
 
-// place decides on which members the wrapper is placed, and writes the decision before any step acts on it. The write
-// names the resourceVersion of the wrapper on which this decision is based. If another process has written a decision
-// meanwhile, the API server therefore refuses this write. Without that check, this process would overwrite the other
-// decision and forget the members that it added.
+// listMembers returns the MemberClusters by name. It leaves out a MemberCluster that is being deleted, because a wrapper
+// must neither be pushed to that member nor leave it.
+func listMembers(ctx context.Context, host client.Reader) (map[string]*v1alpha1.MemberCluster, error) {
+	list := &v1alpha1.MemberClusterList{}
+	if err := host.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the MemberClusters: %w", err)
+	}
+	members := make(map[string]*v1alpha1.MemberCluster, len(list.Items))
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp == nil {
+			members[list.Items[i].Name] = &list.Items[i]
+		}
+	}
+	return members, nil
+}
+
+// place decides on which members the wrapper is placed, and writes the decision before any step acts on it.
 func (p *reconciliation) place(ctx context.Context) error {
 	previous := p.wrapper.WrapperStatus().Placement
 	before := *previous.DeepCopy()
-	before.Leaving = p.stillLeaving(previous.Leaving)
+	before.Leaving = p.observer(p.key, p.wrapper, p.members).StillLeaving(previous.Leaving)
 
 	candidates := make([]placement.Member, 0, len(p.members))
 	for name, mc := range p.members {
@@ -66,7 +70,7 @@ func (p *reconciliation) place(ctx context.Context) error {
 	if isDecidedAgain(previous, decided.Status) {
 		return nil
 	}
-	return p.writeDecision(ctx, decided.Status)
+	return p.writer(p.wrapper).writeDecision(ctx, decided.Status)
 }
 
 // isDecidedAgain reports whether a decision differs from the previous one at most in its generation. The manager can
@@ -76,41 +80,4 @@ func (p *reconciliation) place(ctx context.Context) error {
 func isDecidedAgain(previous, decided v1alpha1.PlacementStatus) bool {
 	decided.ObservedGeneration = previous.ObservedGeneration
 	return equality.Semantic.DeepEqual(previous, decided)
-}
-
-// stillLeaving returns the names in leaving without those of members that the wrapper has left completely.
-func (p *reconciliation) stillLeaving(leaving []string) []string {
-	var still []string
-	for _, name := range leaving {
-		if !p.left(name) {
-			still = append(still, name)
-		}
-	}
-	return still
-}
-
-// left reports whether the wrapper has left a member, that is, whether the last push there deleted the Delivery.
-func (p *reconciliation) left(name string) bool {
-	return p.pusher.Result(p.key, name).HasLeft()
-}
-
-func (p *reconciliation) writeDecision(ctx context.Context, decided v1alpha1.PlacementStatus) error {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&decided)
-	if err != nil {
-		return fmt.Errorf("encoding status.placement of %s: %w", p.key, err)
-	}
-	u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"placement": content}}}
-	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(string(p.key.Kind)))
-	u.SetNamespace(p.key.Namespace)
-	u.SetName(p.key.Name)
-	u.SetUID(p.wrapper.GetUID())
-	u.SetResourceVersion(p.wrapper.GetResourceVersion())
-	if err := p.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
-		client.ForceOwnership, client.FieldOwner(schedulerManager)); err != nil {
-		return fmt.Errorf("writing status.placement of %s: %w", p.key, err)
-	}
-	p.wrapper.SetResourceVersion(u.GetResourceVersion())
-	p.wrapper.WrapperStatus().Placement = decided
-	p.writes.noteWritten(p.wrapper)
-	return nil
 }

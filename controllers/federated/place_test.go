@@ -52,7 +52,7 @@ func TestADecisionIsWrittenBeforeThePushUnlessOnlyItsGenerationIsNew(t *testing.
 			stored()
 			p := &reconciliation{Reconciler: r, key: web, cached: w, wrapper: w.DeepCopy(), now: now, revision: "fed-web-1"}
 			for _, step := range []func() error{
-				func() error { return p.listMembers(t.Context()) },
+				func() error { return p.list(t.Context()) },
 				func() error { return p.place(t.Context()) },
 			} {
 				if err := step(); err != nil {

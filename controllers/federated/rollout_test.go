@@ -8,11 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
@@ -21,77 +23,9 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-func TestWhatAStatusStoresIsTheStateOfTheRollout(t *testing.T) {
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for name, state := range map[string]rollout.State{
-		"none yet": {},
-		"under way": {ID: "a", Revision: "r2", Phase: rollout.Progressing, Wave: "canary", Begun: true, Since: at, Plan: "p", LastGood: "r1",
-			Retried: at.Add(time.Minute), RetrySeen: at.Add(time.Second)},
-		"failed": {ID: "a", Revision: "r2", Phase: rollout.Paused, Wave: "canary", Since: at, Plan: "p", Failure: &rollout.Failure{
-			Revision: "r2", Wave: "canary", Member: "east", Reason: "Invalid", Count: 2, At: at, NoGoodRevision: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(state, stateOf(rolloutStatusOf(&rollout.Decision{State: state}))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// Each step passes the state of one member to rolloutMemory.observe at the given minute.
-func TestSinceWhenAMemberFaresAsItDoes(t *testing.T) {
-	type step struct {
-		minute              int
-		target              string
-		state               v1alpha1.ClusterState
-		since, progressFrom int // in minutes after the first step
-	}
-	for name, steps := range map[string][]step{
-		"the deadline begins when the target changes": {
-			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StatePushing, 5, 5}, {6, "d2", v1alpha1.StateProgressing, 6, 5},
-		},
-		"the deadline begins when the member is no longer Healthy": {
-			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {8, "d1", v1alpha1.StateHealthy, 0, 8}, {19, "d1", v1alpha1.StateDegraded, 19, 19},
-		},
-		"a soak begins again with a new target, even if every reconcile saw the member Healthy": {
-			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StateHealthy, 5, 5},
-		},
-		"the deadline stands still while the member waits": {
-			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateWaiting, 2, 0}, {7, "d1", v1alpha1.StateProgressing, 7, 5},
-		},
-		"the deadline stands still while the member is unreachable": {
-			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateUnreachable, 2, 0}, {7, "d1", v1alpha1.StatePushing, 7, 5},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var memory rolloutMemory
-			minute := func(n int) time.Time { return now.Add(time.Duration(n) * time.Minute) }
-			for _, s := range steps {
-				got := memory.observe(web, "east", observation{target: s.target, rollout: "a", state: s.state, since: minute(s.minute)}, minute(s.minute))
-				if diff := cmp.Diff([]time.Time{minute(s.since), minute(s.progressFrom)}, []time.Time{got.since, got.progressFrom}); diff != "" {
-					t.Errorf("at minute %d (-want +got):\n%s", s.minute, diff)
-				}
-			}
-		})
-	}
-}
-
-func TestInWhichRolloutATargetLastChanged(t *testing.T) {
-	var memory rolloutMemory
-	for _, s := range []struct{ target, rollout, want string }{{"d1", "a", "a"}, {"d1", "b", "a"}, {"d2", "b", "b"}, {"d2", "c", "b"}} {
-		if got := memory.observe(web, "east", observation{target: s.target, rollout: s.rollout}, now); got.rollout != s.want {
-			t.Errorf("the target %s in rollout %s counts as changed in rollout %s, want %s", s.target, s.rollout, got.rollout, s.want)
-		}
-	}
-	memory.forget(web)
-	if got := memory.observe(web, "east", observation{target: "d2", rollout: "c"}, now); got.rollout != "c" {
-		t.Errorf("after a restart the target counts as changed in rollout %s, but may have changed in the present one", got.rollout)
-	}
-}
-
 func TestAMemberWakesTheWrappersThatRollOutOnIt(t *testing.T) {
 	r, _ := host(t, nil)
-	r.rollouts.observe(web, "east", observation{}, now)
+	r.rollouts.Observe(web, "east", rolloutstate.Observation{}, now)
 	queue := workqueue.NewTypedRateLimitingQueue(retryLimiter())
 	defer queue.ShutDown()
 	if err := r.listen(t.Context(), queue); err != nil {
@@ -133,8 +67,8 @@ func TestWhichApprovalsCountForARollout(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	if outdated := len(r.rollouts.byKey[web].outdated); outdated != 2 {
-		t.Errorf("events report %d approvals as outdated", outdated)
+	if outdated := len(r.events.(*events.FakeRecorder).Events); outdated != 2 { //nolint:forcetypeassert // host uses a FakeRecorder
+		t.Errorf("%d events report Approvals as outdated", outdated)
 	}
 }
 
@@ -186,8 +120,7 @@ func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing
 		t.Fatal(err)
 	}
 	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(w), Revision: "fed-web-1", Rendering: newest})
-	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now}
-	if revision, rendering := p.target("east"); revision != "" || rendering != "" {
+	if revision, rendering := r.observer(web, w, nil).Target("east"); revision != "" || rendering != "" {
 		t.Errorf("the member's target is revision %s, rendering %s", revision, rendering)
 	}
 }

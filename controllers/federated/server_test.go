@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -93,7 +94,7 @@ func newSite(t *testing.T) *site {
 	store := deliveries.NewStore(clk)
 	pusher := push.New(fleet, store, clk, push.Host{}, func(push.Key) {})
 	r := &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet, clock: clk,
-		deliveries: store, pusher: pusher, orphans: deliveries.NewOrphans(store, pusher.Desired, nil), events: boundedRecorder{broadcaster.NewRecorder(member.Scheme, "fairlead")}}
+		deliveries: store, pusher: pusher, orphans: deliveries.NewOrphans(store, pusher.Desired, nil), events: wrapperevents.Bounded{EventRecorder: broadcaster.NewRecorder(member.Scheme, "fairlead")}}
 	return &site{T: t, Client: c, Reconciler: r, wrapper: w}
 }
 
@@ -200,7 +201,7 @@ func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 			}
 			kept = append(kept, push.Kept{Object: fmt.Sprintf("CustomResourceDefinition kind-%02d.of.%s.example.com", i, name), Why: why})
 		}
-		p.recordKeptOn(name, kept)
+		wrapperevents.Record(p.events, p.wrapper, wrapperevents.KeptOn(p.key, name, kept, nil))
 	}
 	found := make(map[string]string)
 	for _, e := range s.eventsOf(v1alpha1.ReasonKept, 3) {

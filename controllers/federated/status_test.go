@@ -221,23 +221,3 @@ func TestAStatusWriteIsTriedAgainAfterAConflict(t *testing.T) {
 		t.Errorf("the status was written in spite of the conflict: %s", got)
 	}
 }
-
-func TestOfAMemberWhoseDeliveriesCannotBeReadNothingIsKnown(t *testing.T) {
-	usable, away := report.Reachability{Known: true, Usable: true}, report.Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable}
-	for name, test := range map[string]struct {
-		reachability report.Reachability
-		record       deliveries.Record
-		want         report.Reachability
-	}{
-		"they are listed":                                     {usable, deliveries.Record{Listed: true}, usable},
-		"they are not listed yet":                             {usable, deliveries.Record{}, report.Reachability{}},
-		"they were listed, and have become too many":          {usable, deliveries.Record{Listed: true, Unreadable: "too much"}, report.Reachability{Message: "too much"}},
-		"they cannot be read, and the member does not answer": {away, deliveries.Record{Listed: true, Unreadable: "too much"}, away},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := known(test.reachability, test.record); got != test.want {
-				t.Errorf("%+v, want %+v", got, test.want)
-			}
-		})
-	}
-}

@@ -11,17 +11,53 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
-// traceGeneration begins the trace of the wrapper's present generation if the status has not observed that generation
-// yet. Only of the first generation the host knows when it was written, because the cache has no managedFields.
-func (p *reconciliation) traceGeneration() {
-	if p.tracer == nil || p.wrapper.WrapperStatus().ObservedGeneration == p.wrapper.GetGeneration() {
+// generationTrace is the trace of a wrapper's present generation. Without tracing its tracer is nil, and its methods do
+// nothing.
+type generationTrace struct {
+	tracer  *tracing.Tracer
+	wrapper v1alpha1.Wrapper
+	now     time.Time
+}
+
+// begin begins the trace if the status has not observed the present generation yet. Only of the first generation the
+// host knows when it was written, because the cache has no managedFields.
+func (t generationTrace) begin() {
+	if t.tracer == nil || t.wrapper.WrapperStatus().ObservedGeneration == t.wrapper.GetGeneration() {
 		return
 	}
 	var lag time.Duration
-	if p.wrapper.GetGeneration() == 1 {
-		lag = p.now.Sub(p.wrapper.GetCreationTimestamp().Time)
+	if t.wrapper.GetGeneration() == 1 {
+		lag = t.now.Sub(t.wrapper.GetCreationTimestamp().Time)
 	}
-	p.tracer.Begin(v1alpha1.Identity(p.wrapper), lag)
+	t.tracer.Begin(v1alpha1.Identity(t.wrapper), lag)
+}
+
+// observed records the states of the members whose spans are open. The lines of the status do not suffice: a status has
+// at most 500.
+func (t generationTrace) observed(snapshot *report.Input) {
+	if t.tracer == nil {
+		return
+	}
+	wrapper := v1alpha1.Identity(t.wrapper)
+	if !t.tracer.Follows(wrapper) {
+		return
+	}
+	for i := range snapshot.Members {
+		if m := &snapshot.Members[i]; !m.Leaving && t.tracer.IsOpen(wrapper, m.Name) {
+			line := report.Line(m, nil, t.now)
+			t.tracer.Observed(wrapper, m.Name, line.State, line.Reason)
+		}
+	}
+}
+
+// published ends the trace if, by the stored status, nothing more follows from the generation.
+func (t generationTrace) published(stored *v1alpha1.WrapperStatus, invalid bool) {
+	if t.tracer == nil {
+		return
+	}
+	if why := outcomeOf(stored, invalid); why != "" {
+		t.tracer.End(v1alpha1.Identity(t.wrapper), why)
+	}
 }
 
 // traced returns a step that is recorded in the trace of the wrapper's generation. Without tracing it is the step
@@ -41,31 +77,6 @@ func (p *reconciliation) traced(name string, step func(context.Context) error) f
 		p.tracer.Step(v1alpha1.Identity(p.wrapper), tracing.Step{Name: name, Began: began, Revision: p.revision,
 			Failed: err != nil || p.invalid != "", Counts: counts})
 		return err
-	}
-}
-
-// traceMembers records the states of the members whose spans are open. The lines of the status do not suffice: a status
-// has at most 500.
-func (p *reconciliation) traceMembers(snapshot *report.Input) {
-	wrapper := v1alpha1.Identity(p.wrapper)
-	if !p.tracer.Follows(wrapper) {
-		return
-	}
-	for i := range snapshot.Members {
-		if m := &snapshot.Members[i]; !m.Leaving && p.tracer.IsOpen(wrapper, m.Name) {
-			line := report.Line(m, nil, p.now)
-			p.tracer.Observed(wrapper, m.Name, line.State, line.Reason)
-		}
-	}
-}
-
-// tracePublished ends the trace of the wrapper's generation if, by the stored status, nothing more follows from it.
-func (p *reconciliation) tracePublished(stored *v1alpha1.WrapperStatus) {
-	if p.tracer == nil {
-		return
-	}
-	if why := outcomeOf(stored, p.invalid != ""); why != "" {
-		p.tracer.End(v1alpha1.Identity(p.wrapper), why)
 	}
 }
 

@@ -196,7 +196,7 @@ func TestNoSecretOfAnAuthorOrAMemberGetsIntoATrace(t *testing.T) {
 	p := at(r, got, now, "east")
 	for _, text := range strings.Split(string(corpus), "\n") {
 		status := &v1alpha1.DeliveryStatus{Version: text, Objects: []v1alpha1.ObjectStatus{{Kind: text, Name: text, Health: v1alpha1.Degraded, Reason: text, Message: text}}}
-		p.traceMembers(&report.Input{Members: []report.Member{{Name: "east", Held: true, HeldRevision: text, Status: status, Reachability: report.Reachability{Known: true, Usable: true}},
+		generationTrace{r.tracer, p.wrapper, p.now}.observed(&report.Input{Members: []report.Member{{Name: "east", Held: true, HeldRevision: text, Status: status, Reachability: report.Reachability{Known: true, Usable: true}},
 			{Name: "west", Push: report.Push{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonRefused, Message: text}}}})
 	}
 	_ = p.traced(tracing.SpanRender, func(context.Context) error { p.invalid = string(corpus); return errors.New(string(corpus)) })(t.Context())
@@ -219,10 +219,11 @@ func TestAReconcileWithoutTracingAllocatesNothingForIt(t *testing.T) {
 	step := func(context.Context) error { return nil }
 	snapshot := &report.Input{Members: []report.Member{{Name: "east"}}}
 	if got := testing.AllocsPerRun(100, func() {
-		p.traceGeneration()
+		trace := generationTrace{p.tracer, p.wrapper, p.now}
+		trace.begin()
 		_ = p.traced(tracing.SpanPlace, step)
-		p.traceMembers(snapshot)
-		p.tracePublished(p.wrapper.WrapperStatus())
+		trace.observed(snapshot)
+		trace.published(p.wrapper.WrapperStatus(), false)
 	}); got != 0 {
 		t.Errorf("%v allocations", got)
 	}

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
@@ -77,7 +79,7 @@ func newFleetOfOperators(t *testing.T, first int) *fleetOfOperators {
 	if f.plan, err = rollout.Compile(rollout.StrategyOf(&f.w.Spec.Rollout)); err != nil {
 		t.Fatal(err)
 	}
-	f.r = &Reconciler{client: writtenAtOnce{}, events: boundedRecorder{noEvents{}}}
+	f.r = &Reconciler{client: writtenAtOnce{}, events: wrapperevents.Bounded{EventRecorder: noEvents{}}}
 	return f
 }
 
@@ -129,7 +131,7 @@ func (f *fleetOfOperators) reconcile() {
 	f.t.Helper()
 	f.judge()
 	p := &reconciliation{Reconciler: f.r, key: web, wrapper: f.w, now: f.now}
-	state := stateOf(f.w.Status.Rollout)
+	state := rolloutstate.Of(f.w.Status.Rollout)
 	if !f.retry.IsZero() {
 		retry := v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRetry, Rollout: state.ID, Revision: state.Revision}}
 		retry.CreationTimestamp = metav1.NewTime(f.retry)
@@ -191,7 +193,7 @@ func (f *fleetOfOperators) rollOut(p *reconciliation, state rollout.State) {
 		in.Members = append(in.Members, member)
 	}
 	decision := f.plan.Decide(in, state, f.now)
-	f.w.Status.Rollout = rolloutStatusOf(&decision)
+	f.w.Status.Rollout = rolloutstate.StatusOf(&decision)
 	f.w.Status.ObservedGeneration, f.w.Status.UpdateRevision = f.w.Generation, in.Revision
 	for i, m := range f.members {
 		if target := decision.Targets[i].Rendering; target == rendering(m.target) || target != rendering(f.taken()) {

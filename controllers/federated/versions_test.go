@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
@@ -236,8 +237,11 @@ func TestWhoseReportsCount(t *testing.T) {
 			w := latestVersion()
 			w.Spec.Rollout.Waves, w.Status.Placement.Clusters = test.waves, test.placed
 			r, _ := host(t, nil)
-			p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now, members: map[string]*v1alpha1.MemberCluster{"east": test.east, "west": away("west")}}
-			got, err := p.firstWave()
+			plan, err := rollout.Compile(rollout.StrategyOf(&w.Spec.Rollout))
+			if len(test.waves) == 0 {
+				plan = nil
+			}
+			got := firstWaveOf(plan, nil, r.observer(web, w, map[string]*v1alpha1.MemberCluster{"east": test.east, "west": away("west")}))
 			if err != nil || got.name != test.name || got.unread != test.unread || len(got.members) > 0 {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -5,7 +5,6 @@ package membercluster
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,8 +43,7 @@ type Reconciler struct {
 	// maxDeletes bounds it.
 	deleting atomic.Int32
 
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	queue memberQueue
 }
 
 // New makes the loop, and the Collectors whose tasks the loop starts and stops. version is the manager's version. Each
@@ -63,7 +60,7 @@ func New(
 		clock:   clk,
 		events:  mgr.GetEventRecorder("fairlead"),
 	}
-	r.collectors = NewCollectors(version, maxInflight, clk, r.enqueue)
+	r.collectors = NewCollectors(version, maxInflight, clk, r.queue.add)
 	fleet.OnProbe(r.probed)
 	return r
 }
@@ -78,7 +75,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("MemberCluster").
 		For(&v1alpha1.MemberCluster{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.membersUsing)).
-		WatchesRawSource(source.Func(r.setQueue)).
+		WatchesRawSource(source.Func(r.queue.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
 		Complete(r)
 	if err != nil {
@@ -199,29 +196,8 @@ func ambiguous(mc *v1alpha1.MemberCluster, secret *corev1.Secret) *member.Creden
 // probed enqueues a member when the result of a probe differs from the previous result.
 func (r *Reconciler) probed(name string, was, is member.ProbeResult) {
 	if !was.Same(is) {
-		r.enqueue(name)
+		r.queue.add(name)
 	}
-}
-
-// enqueue makes the loop reconcile a member.
-func (r *Reconciler) enqueue(name string) { r.enqueueAfter(name, 0) }
-
-func (r *Reconciler) enqueueAfter(name string, wait time.Duration) {
-	r.mu.Lock()
-	queue := r.queue
-	r.mu.Unlock()
-	if queue != nil {
-		queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, wait)
-	}
-}
-
-// setQueue stores the loop's queue for enqueue. Before the loop starts, enqueue does nothing. No reconcile is lost,
-// because the loop reconciles all members when it starts.
-func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue = queue
-	return nil
 }
 
 // membersUsing returns the members whose MemberClusters refer to a Secret.

@@ -50,7 +50,7 @@ func TestEventsAreRecordedOnChangesAndNotOnRepeats(t *testing.T) {
 			recorder := events.NewFakeRecorder(10)
 			mc := registered(v1alpha1.CollectorHost)
 			mc.Status.Conditions = test.after
-			(&Reconciler{events: recorder}).recordReadiness(mc, test.before)
+			recordReadiness(recorder, mc, test.before)
 			if diff := cmp.Diff(test.want, recorded(recorder)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

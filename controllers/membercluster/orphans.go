@@ -22,7 +22,7 @@ const (
 )
 
 // Tell makes the loop write a member's orphans to the status after orphansWithin. It does not block.
-func (r *Reconciler) Tell(name string) { r.enqueueAfter(name, orphansWithin) }
+func (r *Reconciler) Tell(name string) { r.queue.addAfter(name, orphansWithin) }
 
 // reportOrphans sets status.orphans of a member. While the manager does not know yet which Deliveries are orphans, the
 // status keeps its last value.

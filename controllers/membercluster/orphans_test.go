@@ -29,22 +29,25 @@ func TestUnknownOrphansLeaveTheStatusUnchanged(t *testing.T) {
 // A person deletes the CRD of the wrappers, and every Delivery of the fleet becomes an orphan, one after the other.
 func TestAThousandOrphansAreOneReconcile(t *testing.T) {
 	l, clk := newLoop(t), clocktesting.NewFakeClock(now)
-	l.queue = workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](),
+	queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](),
 		workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Clock: clk})
-	t.Cleanup(l.queue.ShutDown)
+	t.Cleanup(queue.ShutDown)
+	if err := l.queue.start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
 	for range 1000 {
 		l.Tell("east")
 	}
-	if n := l.queue.Len(); n > 0 {
+	if n := queue.Len(); n > 0 {
 		t.Errorf("%d reconciles are queued at once, want one", n)
 	}
 	for !clk.HasWaiters() {
 		// The queue's own goroutine has not received all the names yet.
 	}
 	clk.Step(orphansWithin + time.Millisecond)
-	got, _ := l.queue.Get()
-	l.queue.Done(got)
-	if want := (reconcile.Request{NamespacedName: types.NamespacedName{Name: "east"}}); got != want || l.queue.Len() > 0 {
-		t.Errorf("got %v, and %d more", got, l.queue.Len())
+	got, _ := queue.Get()
+	queue.Done(got)
+	if want := (reconcile.Request{NamespacedName: types.NamespacedName{Name: "east"}}); got != want || queue.Len() > 0 {
+		t.Errorf("got %v, and %d more", got, queue.Len())
 	}
 }

@@ -32,7 +32,7 @@ func (r *Reconciler) publish(
 ) (ctrl.Result, error) {
 	probe, connected := r.fleet.LastProbe(mc.Name)
 	ended := r.collectors.ended(mc.Name).unlessHeardOf(probe.HeartbeatChanged)
-	again := r.requeueAfter(mc, probe, renewal, ended)
+	again := requeueAfter(mc.Spec.Collector, renewal, ended, probe.There(r.clock.Now()))
 	if refusal == nil && (!connected || !probe.Probed) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -48,18 +48,19 @@ func (r *Reconciler) publish(
 	if err := r.client.Status().Patch(ctx, mc, client.MergeFrom(base)); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("writing the status of MemberCluster %s: %w", mc.Name, err))
 	}
-	r.recordReadiness(mc, base.Status.Conditions)
+	recordReadiness(r.events, mc, base.Status.Conditions)
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // requeueAfter returns the time until the next reconcile without an event; 0 if none is needed. It is needed because no
-// event comes when a heartbeat becomes too old or a token is about to expire.
-func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.ProbeResult, renewal tokens.Renewal, ended *ending) time.Duration {
+// event comes when a heartbeat becomes too old or a token is about to expire. there is the present time by the member's
+// clock.
+func requeueAfter(mode v1alpha1.CollectorMode, renewal tokens.Renewal, ended *ending, there time.Time) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {
-		again = max(time.Minute, renewal.Due.Sub(probe.There(r.clock.Now())))
+		again = max(time.Minute, renewal.Due.Sub(there))
 	}
-	if mc.Spec.Collector != v1alpha1.CollectorHost || renewal.Shared || ended != nil {
+	if mode != v1alpha1.CollectorHost || renewal.Shared || ended != nil {
 		again = time.Minute
 	}
 	return again

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join/tokens"
@@ -295,7 +294,6 @@ func TestCollectorReady(t *testing.T) {
 }
 
 func TestRequeueAfter(t *testing.T) {
-	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}
 	for name, test := range map[string]struct {
 		mode  v1alpha1.CollectorMode
 		due   time.Time
@@ -311,7 +309,7 @@ func TestRequeueAfter(t *testing.T) {
 		"an overdue token waits for a minute":   {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.requeueAfter(registered(test.mode), member.ProbeResult{Ahead: test.ahead}, tokens.Renewal{Due: test.due}, test.ended); got != test.want {
+			if got := requeueAfter(test.mode, tokens.Renewal{Due: test.due}, test.ended, now.Add(test.ahead)); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})

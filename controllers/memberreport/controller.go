@@ -40,13 +40,12 @@ type Reconciler struct {
 	cached, live client.Reader
 	store        *Store
 	clock        clock.PassiveClock
+	limits       *writeLimits
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[deliveries.Key]
 	// known has what the loop knows about the reports of each wrapper.
 	known map[deliveries.Key]*knownReports
-	// writes bounds the writes of all wrappers.
-	writes *rules.Turns
 }
 
 // New makes the loop. limit is how many bytes of memory the evidence of all members may take; 0 means DefaultMemory.
@@ -54,7 +53,7 @@ func New(mgr ctrl.Manager, store *deliveries.Store, clk clock.PassiveClock, limi
 	if limit == 0 {
 		limit = DefaultMemory
 	}
-	r := &Reconciler{client: mgr.GetClient(), cached: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clk, known: make(map[deliveries.Key]*knownReports), writes: newWrites()}
+	r := &Reconciler{client: mgr.GetClient(), cached: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clk, known: make(map[deliveries.Key]*knownReports), limits: newWriteLimits(clk)}
 	r.store = NewStore(store, clk, limit, mgr.GetLogger().WithName("memberreport"), r.wake)
 	return r
 }

@@ -173,7 +173,7 @@ func TestAMemberIsTrustedOnlyAboutItself(t *testing.T) {
 			s.pass()
 			s.check()
 			s.checkRequests(nil)
-			if used := s.loop.store.memory.used; used != 0 {
+			if used := s.loop.store.evidence.memory.used; used != 0 {
 				t.Errorf("%d bytes are kept", used)
 			}
 		})
@@ -182,7 +182,7 @@ func TestAMemberIsTrustedOnlyAboutItself(t *testing.T) {
 
 func TestEvidenceFromBeforeTheWrappersAreKnown(t *testing.T) {
 	s := newSite(t, "east")
-	s.loop.store.wrappers, s.loop.store.complete = map[deliveries.Key]v1alpha1.Wrapper{}, false
+	s.loop.store.placements.wrappers, s.loop.store.placements.complete = map[deliveries.Key]v1alpha1.Wrapper{}, false
 	s.list("east", "it crashes")
 	s.list("hostile", "it crashes")
 	s.pass()
@@ -249,7 +249,7 @@ func TestAnOutageOfAThousandMembersWithDistinctMessages(t *testing.T) {
 	s.restart(limit)
 	for i, name := range w.Status.Placement.Clusters {
 		s.connect(name).Replace(s.ill("it crashes: "+letters(i), strings.Repeat("x", 8<<10)))
-		if used := s.loop.store.memory.used; used > limit {
+		if used := s.loop.store.evidence.memory.used; used > limit {
 			t.Fatalf("%d bytes after %d members", used, i)
 		}
 	}
@@ -261,7 +261,7 @@ func TestAnOutageOfAThousandMembersWithDistinctMessages(t *testing.T) {
 	if got := len(s.reports()); got != 10 {
 		t.Errorf("%d reports", got)
 	}
-	for name, used := range s.loop.store.memory.byMember {
+	for name, used := range s.loop.store.evidence.memory.byMember {
 		if used > limit/share {
 			t.Errorf("%s takes %d bytes", name, used)
 		}
@@ -272,7 +272,7 @@ func TestAnOutageOfAThousandMembersWithDistinctMessages(t *testing.T) {
 	s.clock.Step(10 * time.Second)
 	s.pass()
 	s.check()
-	if used := s.loop.store.memory.used; used != 0 {
+	if used := s.loop.store.evidence.memory.used; used != 0 {
 		t.Errorf("%d bytes are still kept", used)
 	}
 }
@@ -295,7 +295,7 @@ func TestAHealthyFleetMakesNoRequests(t *testing.T) {
 		s.pass()
 	}
 	s.checkRequests(nil)
-	if len(s.loop.store.sets) != 0 || s.loop.store.memory.used != 0 {
-		t.Errorf("%d sets, %d bytes", len(s.loop.store.sets), s.loop.store.memory.used)
+	if len(s.loop.store.evidence.sets) != 0 || s.loop.store.evidence.memory.used != 0 {
+		t.Errorf("%d sets, %d bytes", len(s.loop.store.evidence.sets), s.loop.store.evidence.memory.used)
 	}
 }

@@ -4,14 +4,14 @@
 //
 // A member's evidence passes through these files:
 //
-//  1. store.go gets it with each change of a Delivery, and keeps it in memory. Package federate/memberreport decides which evidence
-//     is kept, and which reports there are.
+//  1. store.go gets it with each change of a Delivery, and evidence.go keeps it in memory. Package federate/memberreport decides which
+//     evidence is kept, and which reports there are.
 //  2. memory.go bounds the memory of all evidence, and the share of one member. The reports are a part of that evidence, so the
 //     same bound holds for etcd.
 //  3. controller.go compares the reports of one wrapper with those on the API server, and write.go writes them.
 //
-// wrappers.go follows the wrappers of the host. A member is trusted only about itself: evidence about a wrapper that does not exist,
-// that has another uid, or that is not placed on the member does not count.
+// wrappers.go follows the wrappers of the host, and placements.go has them. A member is trusted only about itself: evidence about a
+// wrapper that does not exist, that has another uid, or that is not placed on the member does not count.
 //
 // What the manager does not know deletes no report. A member that cannot be reached keeps what it showed last. After a restart the
 // store is empty. The loop then reads each report that it finds, and the members in it count as showing the same until the manager

@@ -3,7 +3,10 @@
 package memberreport
 
 import (
+	"sync"
 	"time"
+
+	"k8s.io/utils/clock"
 
 	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
 )
@@ -19,29 +22,39 @@ const (
 	processBurst, processRate = 200, 10
 )
 
-// newWrites makes the limit for the writes of all wrappers.
-func newWrites() *rules.Turns { return rules.NewTurns(processBurst, processRate) }
+// writeLimits bounds the writes of each wrapper and of all wrappers. It is safe for concurrent use.
+type writeLimits struct {
+	clock clock.PassiveClock
+
+	mu sync.Mutex
+	// turns bounds the writes of all wrappers.
+	turns *rules.Turns
+}
+
+func newWriteLimits(clk clock.PassiveClock) *writeLimits {
+	return &writeLimits{clock: clk, turns: rules.NewTurns(processBurst, processRate)}
+}
 
 // mayWrite takes one or two writes out of the limits of the wrapper and of the process. If a limit does not allow them, mayWrite
 // returns false, and the reconcile is repeated when it does.
 func (p *reconciliation) mayWrite(n int) bool {
-	wait := p.take(p.known, n)
+	wait := p.limits.take(p.known, n)
 	p.repeatAfter(wait)
 	return wait <= 0
 }
 
 // take takes n writes out of the limit of one wrapper, and then out of that of the process. If a limit does not allow them, it returns
 // after which time the loop has to try again. The wrapper keeps its place among those that wait for the process.
-func (r *Reconciler) take(wrapper *knownReports, n int) time.Duration {
-	r.mu.Lock() // the limiters need times that do not go back
-	defer r.mu.Unlock()
-	now := r.clock.Now()
+func (l *writeLimits) take(wrapper *knownReports, n int) time.Duration {
+	l.mu.Lock() // the limiters need times that do not go back
+	defer l.mu.Unlock()
+	now := l.clock.Now()
 	own := wrapper.writes.ReserveN(now, n)
 	if wait := own.DelayFrom(now); wait > 0 {
 		own.CancelAt(now)
 		return max(wait, membersEvery)
 	}
-	wait := r.writes.Take(&wrapper.turn, n, now)
+	wait := l.turns.Take(&wrapper.turn, n, now)
 	if wait > 0 {
 		own.CancelAt(now)
 	}

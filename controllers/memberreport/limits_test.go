@@ -57,10 +57,10 @@ func TestAMemberThatChangesItsMessagesAllTheTimeCausesFewWrites(t *testing.T) {
 
 func TestTheLimitOfAllWrappers(t *testing.T) {
 	now := clocktesting.NewFakeClock(now)
-	loop := &Reconciler{clock: now, known: make(map[deliveries.Key]*knownReports), writes: newWrites()}
+	loop := &Reconciler{clock: now, known: make(map[deliveries.Key]*knownReports), limits: newWriteLimits(now)}
 	try := func(wrapper string, writes int) bool {
 		key := deliveries.Key{Kind: v1alpha1.KindFederated, NamespacedName: types.NamespacedName{Name: wrapper}}
-		return loop.take(loop.knownOf(key, types.UID(wrapper)), writes) == 0
+		return loop.limits.take(loop.knownOf(key, types.UID(wrapper)), writes) == 0
 	}
 	busy := func() (n int) {
 		for i := range 50 {

@@ -100,7 +100,7 @@ func (s *site) restart(limit int) {
 		s.Fatal(err)
 	}
 	s.requests, s.indexes, s.store = make(map[string]int), make(map[string]*deliveries.Index), deliveries.NewStore(s.clock)
-	s.loop = &Reconciler{client: c, cached: c, live: c, clock: s.clock, known: make(map[deliveries.Key]*knownReports), writes: newWrites()}
+	s.loop = &Reconciler{client: c, cached: c, live: c, clock: s.clock, known: make(map[deliveries.Key]*knownReports), limits: newWriteLimits(s.clock)}
 	s.loop.store = NewStore(s.store, s.clock, limit, logr.Discard(), s.loop.wake)
 	s.loop.store.addWrapper(s.wrapper)
 	s.loop.store.wrappersListed()

@@ -3,18 +3,15 @@
 package memberreport
 
 import (
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
-	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
@@ -32,41 +29,18 @@ type Store struct {
 	// wake is called with the key of a wrapper whose reports may be others than before. It must not block.
 	wake func(deliveries.Key)
 
-	mu     sync.Mutex
-	memory memory
-	// wrappers are the wrappers of the host, as the cache has them. Nothing may change them.
-	wrappers map[deliveries.Key]v1alpha1.Wrapper
-	// complete is true after every wrapper of the host was added once.
-	complete bool
-	sets     map[wrapperID]*rules.Set
-	members  map[string]*memberRecord
+	mu         sync.Mutex
+	placements placements
+	evidence   evidence
 	// refused counts the samples for which there was no memory since logged, which is the time of the last line in the log.
 	refused int
 	logged  time.Time
 }
 
-// wrapperID identifies a wrapper. Two wrappers may have the same name one after the other.
-type wrapperID struct {
-	deliveries.Key
-	uid types.UID
-}
-
-// memberRecord is what the store has about one member.
-type memberRecord struct {
-	// read is true after this process has read a complete list of the member's Deliveries.
-	read bool
-	// changed has the Deliveries that this process has read before it has read a complete list; nil after that.
-	changed sets.Set[string]
-	// omitted has the names of the Deliveries of which a list had no room for the evidence.
-	omitted sets.Set[string]
-	// shown has the wrappers of which the member shows something, by the name of the Delivery.
-	shown map[string]wrapperID
-}
-
 // NewStore makes a store that follows the members' Deliveries. limit is how many bytes of memory the evidence may take.
 func NewStore(store *deliveries.Store, clk clock.PassiveClock, limit int, log logr.Logger, wake func(deliveries.Key)) *Store {
-	s := &Store{deliveries: store, clock: clk, log: log, wake: wake, memory: memory{limit: limit, byMember: make(map[string]int)},
-		wrappers: make(map[deliveries.Key]v1alpha1.Wrapper), sets: make(map[wrapperID]*rules.Set), members: make(map[string]*memberRecord)}
+	s := &Store{deliveries: store, clock: clk, log: log, wake: wake,
+		placements: placements{wrappers: make(map[deliveries.Key]v1alpha1.Wrapper)}, evidence: newEvidence(limit, wake)}
 	store.Subscribe(s)
 	return s
 }
@@ -82,23 +56,20 @@ func (s *Store) Changed(x *deliveries.Index, c deliveries.Change) {
 	is, shown := shownIn(x.Member(), &c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.member(x.Member())
+	m := s.evidence.member(x.Member())
 	if c.Evidence.Omitted {
 		m.omitted.Insert(c.Name)
 		return
 	}
-	m.omitted.Delete(c.Name)
-	if !m.read {
-		m.changed.Insert(c.Name)
-	}
-	if len(shown) > 0 && !s.counts(is, x.Member()) {
+	m.noteRead(c.Name)
+	if len(shown) > 0 && !s.placements.counts(is, x.Member()) {
 		is, shown = wrapperID{}, nil
 	}
 	if was, shows := m.shown[c.Name]; shows && was != is {
-		s.leave(x.Member(), c.Name)
+		s.evidence.leave(x.Member(), c.Name)
 	}
 	if len(shown) > 0 {
-		s.show(x.Member(), c.Name, is, shown)
+		s.logRefused(s.evidence.show(x.Member(), c.Name, is, shown, s.clock.Now()))
 	}
 }
 
@@ -115,72 +86,6 @@ func shownIn(member string, c *deliveries.Change) (wrapperID, []rules.Shown) {
 	return id, shown
 }
 
-// counts reports whether what a member shows of a wrapper counts. Before all wrappers of the host are known, it may.
-func (s *Store) counts(id wrapperID, member string) bool {
-	w := s.wrappers[id.Key]
-	if w == nil {
-		return !s.complete
-	}
-	return w.GetUID() == id.uid && isPlaced(w, member)
-}
-
-// isDecided reports whether the manager has decided on the placement of a wrapper.
-func isDecided(w v1alpha1.Wrapper) bool { return w.WrapperStatus().Placement.ObservedGeneration != 0 }
-
-// isPlaced reports whether a wrapper is placed on a member, or is leaving it. It returns true before the manager has decided that.
-func isPlaced(w v1alpha1.Wrapper, member string) bool {
-	p := &w.WrapperStatus().Placement
-	return !isDecided(w) || slices.Contains(p.Clusters, member) || slices.Contains(p.Leaving, member)
-}
-
-func (s *Store) show(member, name string, id wrapperID, shown []rules.Shown) {
-	set := s.set(id)
-	changed, refused := set.Show(member, shown, s.clock.Now())
-	if set.Shows(member) {
-		s.member(member).shown[name] = id
-	}
-	s.dropEmpty(id)
-	s.logRefused(refused)
-	if changed {
-		s.wake(id.Key)
-	}
-}
-
-// leave records that a member shows nothing by this Delivery any more.
-func (s *Store) leave(member, name string) {
-	m := s.member(member)
-	id, shows := m.shown[name]
-	delete(m.shown, name)
-	if set := s.sets[id]; shows && set != nil && set.Leave(member) {
-		s.wake(id.Key)
-	}
-	s.dropEmpty(id)
-}
-
-func (s *Store) set(id wrapperID) *rules.Set {
-	if s.sets[id] == nil {
-		s.sets[id] = rules.NewSet(&s.memory, weigh)
-	}
-	return s.sets[id]
-}
-
-func (s *Store) dropEmpty(id wrapperID) {
-	if set := s.sets[id]; set != nil && len(set.Members()) == 0 {
-		delete(s.sets, id)
-	}
-}
-
-func weigh(e *v1alpha1.Evidence) int {
-	return boundedread.EvidenceWeight([]v1alpha1.ObjectEvidence{{Evidence: *e}})
-}
-
-func (s *Store) member(name string) *memberRecord {
-	if s.members[name] == nil {
-		s.members[name] = &memberRecord{omitted: sets.New[string](), changed: sets.New[string](), shown: make(map[string]wrapperID)}
-	}
-	return s.members[name]
-}
-
 // Listed implements deliveries.Listener. The member shows nothing by Deliveries that are not in the list.
 func (s *Store) Listed(x *deliveries.Index, generations map[string]int64) {
 	if s.deliveries.Of(x.Member()) != x {
@@ -188,16 +93,11 @@ func (s *Store) Listed(x *deliveries.Index, generations map[string]int64) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.member(x.Member())
-	m.read, m.changed = true, nil
-	for name := range m.omitted {
-		if _, listed := generations[name]; !listed {
-			m.omitted.Delete(name)
-		}
-	}
+	m := s.evidence.member(x.Member())
+	m.noteList(generations)
 	for name := range m.shown {
 		if _, listed := generations[name]; !listed {
-			s.leave(x.Member(), name)
+			s.evidence.leave(x.Member(), name)
 		}
 	}
 }
@@ -212,10 +112,57 @@ func (*Store) Unreadable(*deliveries.Index) {}
 func (s *Store) Forget(member string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.member(member).shown {
-		s.leave(member, name)
+	s.evidence.forget(member)
+}
+
+// addWrapper records the present state of a wrapper. Members on which it is not placed any more show nothing of it.
+func (s *Store) addWrapper(w v1alpha1.Wrapper) {
+	key := deliveries.KeyOf(v1alpha1.Identity(w))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.placements.wrappers[key]
+	s.placements.wrappers[key] = w
+	if was != nil && was.GetUID() != w.GetUID() {
+		s.evidence.close(wrapperID{key, was.GetUID()})
 	}
-	delete(s.members, member)
+	if was == nil || !isPlacedAs(was, w) {
+		s.prune(wrapperID{key, w.GetUID()})
+	}
+	if was != nil && !isDecided(was) && isDecided(w) {
+		s.wake(key)
+	}
+}
+
+// removeWrapper records that the wrapper with this uid is gone. A newer wrapper of the same name stays.
+func (s *Store) removeWrapper(key deliveries.Key, uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was := s.placements.wrappers[key]; was != nil && was.GetUID() == uid {
+		delete(s.placements.wrappers, key)
+	}
+	s.evidence.close(wrapperID{key, uid})
+	s.wake(key)
+}
+
+// wrappersListed records that every wrapper of the host was added. Evidence about others does not count any more.
+func (s *Store) wrappersListed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.placements.complete = true
+	for id := range s.evidence.sets {
+		s.prune(id)
+		s.wake(id.Key)
+	}
+}
+
+// prune removes the members whose evidence about a wrapper does not count. The caller holds the lock.
+func (s *Store) prune(id wrapperID) {
+	if s.evidence.sets[id] == nil {
+		return // so it is for most wrappers
+	}
+	if members, decided := s.placements.countingMembers(id); decided {
+		s.evidence.keepOnly(id, members)
+	}
 }
 
 // desired is what the store knows about the reports of one wrapper.
@@ -229,13 +176,11 @@ type desired struct {
 func (s *Store) desired(key deliveries.Key) (d desired, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d.wrapper = s.wrappers[key]; d.wrapper == nil {
-		return d, s.complete
+	if d.wrapper = s.placements.wrappers[key]; d.wrapper == nil {
+		return d, s.placements.complete
 	}
-	if set := s.sets[wrapperID{key, d.wrapper.GetUID()}]; set != nil {
-		d.reports = set.Reports()
-	}
-	return d, s.complete && isDecided(d.wrapper)
+	d.reports = s.evidence.reports(wrapperID{key, d.wrapper.GetUID()})
+	return d, s.placements.complete && isDecided(d.wrapper)
 }
 
 // restore adds a report of an earlier process of the manager. Of its members only those count whose Deliveries this process has not
@@ -244,27 +189,18 @@ func (s *Store) restore(key deliveries.Key, uid types.UID, report rules.Key, sta
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := wrapperID{key, uid}
-	set := s.set(id)
-	set.Restore(report, status, func(member string) bool {
-		m := s.members[member]
-		return (m == nil || !m.read && !m.changed.Has(key.Delivery()) || m.omitted.Has(key.Delivery())) && s.counts(id, member)
-	})
-	for _, member := range status.Clusters {
-		if set.Shows(member) {
-			s.member(member).shown[key.Delivery()] = id
-		}
-	}
-	s.dropEmpty(id)
+	s.evidence.restore(id, report, status, func(member string) bool { return s.placements.counts(id, member) })
 }
 
-// logRefused logs that there was no memory for evidence, at most once a minute.
+// logRefused logs that there was no memory for evidence, at most once a minute. The caller holds the lock.
 func (s *Store) logRefused(more int) {
 	s.refused += more
 	now := s.clock.Now()
 	if more == 0 || now.Sub(s.logged) < logEvery {
 		return
 	}
+	memory := &s.evidence.memory
 	s.log.Info("there is no memory for more evidence of members, so some MemberReports are missing or out of date; give the manager more with --member-reports-memory",
-		"refused", s.refused, "usedBytes", s.memory.used, "limitBytes", s.memory.limit, "limitBytesPerMember", s.memory.limit/share)
+		"refused", s.refused, "usedBytes", memory.used, "limitBytes", memory.limit, "limitBytesPerMember", memory.limit/share)
 	s.refused, s.logged = 0, now
 }

@@ -48,7 +48,7 @@ func TestASetThatHasNoMemoryForAnyMemberIsDropped(t *testing.T) {
 	s := newSite(t, "east")
 	s.restart(1)
 	s.list("east", "it crashes")
-	if n := len(s.loop.store.sets); n != 0 {
+	if n := len(s.loop.store.evidence.sets); n != 0 {
 		t.Errorf("%d sets", n)
 	}
 }

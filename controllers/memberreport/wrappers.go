@@ -6,10 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
@@ -18,87 +15,6 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
-
-// addWrapper records the present state of a wrapper. Members on which it is not placed any more show nothing of it.
-func (s *Store) addWrapper(w v1alpha1.Wrapper) {
-	key := deliveries.KeyOf(v1alpha1.Identity(w))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was := s.wrappers[key]
-	s.wrappers[key] = w
-	if was != nil && was.GetUID() != w.GetUID() {
-		s.close(wrapperID{key, was.GetUID()})
-	}
-	if was == nil || !isPlacedAs(was, w) {
-		s.prune(wrapperID{key, w.GetUID()})
-	}
-	if was != nil && !isDecided(was) && isDecided(w) {
-		s.wake(key)
-	}
-}
-
-// isPlacedAs reports whether two states of wrappers have the same placement. Most changes of a wrapper leave it as it is.
-func isPlacedAs(a, b v1alpha1.Wrapper) bool {
-	was, is := &a.WrapperStatus().Placement, &b.WrapperStatus().Placement
-	return isDecided(a) == isDecided(b) && slices.Equal(was.Clusters, is.Clusters) && slices.Equal(was.Leaving, is.Leaving)
-}
-
-// prune removes the members whose evidence about a wrapper does not count (see counts).
-func (s *Store) prune(id wrapperID) {
-	set := s.sets[id]
-	if set == nil {
-		return
-	}
-	w := s.wrappers[id.Key]
-	if w != nil && w.GetUID() == id.uid && !isDecided(w) {
-		return
-	}
-	placed := sets.New[string]()
-	if w != nil && w.GetUID() == id.uid {
-		placed.Insert(w.WrapperStatus().Placement.Clusters...).Insert(w.WrapperStatus().Placement.Leaving...)
-	}
-	for _, member := range set.Members() {
-		if !placed.Has(member) {
-			s.leave(member, id.Delivery())
-		}
-	}
-	s.dropEmpty(id)
-}
-
-// removeWrapper records that the wrapper with this uid is gone. A newer wrapper of the same name stays.
-func (s *Store) removeWrapper(key deliveries.Key, uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if was := s.wrappers[key]; was != nil && was.GetUID() == uid {
-		delete(s.wrappers, key)
-	}
-	s.close(wrapperID{key, uid})
-	s.wake(key)
-}
-
-// close removes everything that members show of a wrapper.
-func (s *Store) close(id wrapperID) {
-	set := s.sets[id]
-	if set == nil {
-		return
-	}
-	for _, member := range set.Members() {
-		delete(s.member(member).shown, id.Delivery())
-	}
-	set.Close()
-	delete(s.sets, id)
-}
-
-// wrappersListed records that every wrapper of the host was added. Evidence about others does not count any more.
-func (s *Store) wrappersListed() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.complete = true
-	for id := range s.sets {
-		s.prune(id)
-		s.wake(id.Key)
-	}
-}
 
 // wrapperSource passes the wrappers in the cache to the store. The workers of the loop start when the store has all of them.
 type wrapperSource struct {

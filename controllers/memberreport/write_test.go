@@ -46,7 +46,7 @@ func newRefusing() *refusing {
 			return apierrors.NewInvalid(schema.GroupKind{Kind: "MemberReport"}, "web", nil)
 		},
 	})
-	r.loop = &Reconciler{client: c, live: c, clock: r.clock, known: make(map[deliveries.Key]*knownReports), writes: newWrites()}
+	r.loop = &Reconciler{client: c, live: c, clock: r.clock, known: make(map[deliveries.Key]*knownReports), limits: newWriteLimits(r.clock)}
 	r.known = newKnownReports("w")
 	r.known.byName["web"] = &knownReport{uid: "r"}
 	return r

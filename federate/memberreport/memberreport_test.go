@@ -329,13 +329,13 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 			for _, r := range s.Reports() {
 				got = append(got, fmt.Sprint(Name("web", r.Key), r.Status.Object, r.Status.Reason, r.Status.Clusters, r.Status.ClusterCount))
 			}
-			if len(got) > maxReports || len(s.samples) > maxSamples {
-				t.Fatalf("seed %d: %d reports, %d samples", seed, len(got), len(s.samples))
+			if len(got) > maxReports || len(s.samples.byKey) > maxSamples {
+				t.Fatalf("seed %d: %d reports, %d samples", seed, len(got), len(s.samples.byKey))
 			}
 			for _, m := range random.Perm(members) {
 				s.Leave(fmt.Sprintf("m%02d", m))
 			}
-			if b.total != 0 || len(s.groups)+len(s.samples)+len(s.shown) != 0 {
+			if b.total != 0 || len(s.groups.byKey)+len(s.samples.byKey)+len(s.groups.shown) != 0 {
 				t.Fatalf("seed %d: %d bytes are left", seed, b.total)
 			}
 			return got

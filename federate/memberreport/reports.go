@@ -33,50 +33,18 @@ func (s *Set) Reports() []Report {
 	keys := s.sampled()
 	reasons := make([]string, 0, len(keys))
 	for _, key := range keys {
-		reasons = append(reasons, s.groups[key].reason)
+		reasons = append(reasons, s.groups.byKey[key].reason)
 	}
 	depths := cause.Depths(reasons)
 	slices.SortFunc(keys, func(a, b Key) int {
-		ga, gb := s.groups[a], s.groups[b]
+		ga, gb := s.groups.byKey[a], s.groups.byKey[b]
 		return cmp.Or(len(gb.members)-len(ga.members), depths[ga.reason]-depths[gb.reason], cmp.Compare(ga.reason, gb.reason), cmp.Compare(a, b))
 	})
 	reports := make([]Report, 0, min(len(keys), maxReports))
-	for _, key := range s.choose(keys, maxReports, aloneReports) {
-		reports = append(reports, Report{Key: key, Status: s.groups[key].status(s.samples[key])})
+	for _, key := range s.groups.choose(keys, maxReports, aloneReports) {
+		reports = append(reports, Report{Key: key, Status: s.groups.byKey[key].status(s.samples.byKey[key])})
 	}
 	return reports
-}
-
-// choose returns at most this many of the keys, in the same order. keys has the most important first. Of the keys that the same single
-// member shows, choose takes only its share, and more only if places are left.
-func (s *Set) choose(keys []Key, places, share int) []Key {
-	if len(keys) <= places {
-		return keys
-	}
-	alone := make(map[string]int)
-	var first, more []Key
-	for _, key := range keys {
-		if s.takesShare(key, alone, share) {
-			first = append(first, key)
-		} else {
-			more = append(more, key)
-		}
-	}
-	all := slices.Concat(first, more)[:places]
-	return slices.DeleteFunc(slices.Clone(keys), func(key Key) bool { return !slices.Contains(all, key) })
-}
-
-// takesShare reports whether a key is within the share of its member. alone counts the keys of each single member.
-func (s *Set) takesShare(key Key, alone map[string]int, share int) bool {
-	members := s.groups[key].members
-	if len(members) != 1 {
-		return true
-	}
-	for member := range members {
-		alone[member]++
-		return alone[member] <= share
-	}
-	return true
 }
 
 // status returns the status of the report. It shares the evidence with the sample, which never changes.

@@ -51,8 +51,8 @@ func TestSamplesOfOneMemberMakeRoomForOthers(t *testing.T) {
 		invented = append(invented, shown("a"+letters(i), "A", "m", "hostile"))
 	}
 	show(s, "hostile", invented, now)
-	if len(s.samples) != maxSamples {
-		t.Errorf("alone, it has %d samples", len(s.samples))
+	if len(s.samples.byKey) != maxSamples {
+		t.Errorf("alone, it has %d samples", len(s.samples.byKey))
 	}
 	for i := range 30 {
 		member := fmt.Sprint("m", i)
@@ -60,12 +60,12 @@ func TestSamplesOfOneMemberMakeRoomForOthers(t *testing.T) {
 	}
 	show(s, "hostile", invented, now)
 	hostile := 0
-	for _, is := range s.samples {
+	for _, is := range s.samples.byKey {
 		if is.member == "hostile" {
 			hostile++
 		}
 	}
-	if len(s.samples) != maxSamples || hostile > aloneSamples {
-		t.Errorf("%d samples, %d of the hostile member", len(s.samples), hostile)
+	if len(s.samples.byKey) != maxSamples || hostile > aloneSamples {
+		t.Errorf("%d samples, %d of the hostile member", len(s.samples.byKey), hostile)
 	}
 }

@@ -45,6 +45,10 @@ func (m *Member) reachable() bool {
 // that the manager cannot reach, even a fresh one: after a restart the manager does not know what such a member has.
 func (m *Member) unavailable() bool { return !m.healthy() && (!m.fresh() || !m.reachable()) }
 
+// costs reports whether a change of the member uses budget. It does if the member is fresh or Healthy, because the change
+// may make it one more member that is not Healthy.
+func (m *Member) costs() bool { return m.fresh() || m.healthy() }
+
 // unread reports whether the manager has not read the member since it started.
 func (m *Member) unread() bool { return m.State == v1alpha1.StateUnknown }
 

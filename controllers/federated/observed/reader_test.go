@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federated
+package observed
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ import (
 // Until the manager has connected to a member, the line has the reason of the MemberCluster. The kinds of network errors must
 // not reach the line: each wrapper on the member would be written once more after a restart of the manager.
 func TestALineHasOneReasonForAllKindsOfNetworkErrors(t *testing.T) {
-	p := &reconciliation{Reconciler: &Reconciler{fleet: member.NewFleet(member.Host{}, clocktesting.NewFakeClock(metav1.Now().Time))}}
+	o := Reader{Fleet: member.NewFleet(member.Host{}, clocktesting.NewFakeClock(metav1.Now().Time))}
 	for reason, want := range map[string]string{
 		v1alpha1.ReasonNameNotResolved: v1alpha1.ReasonUnreachable, v1alpha1.ReasonConnectionRefused: v1alpha1.ReasonUnreachable,
 		v1alpha1.ReasonTLSError: v1alpha1.ReasonUnreachable, v1alpha1.ReasonTimeout: v1alpha1.ReasonUnreachable, v1alpha1.ReasonUnreachable: v1alpha1.ReasonUnreachable,
@@ -26,9 +26,29 @@ func TestALineHasOneReasonForAllKindsOfNetworkErrors(t *testing.T) {
 	} {
 		mc := &v1alpha1.MemberCluster{}
 		mc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "no"}}
-		p.members = map[string]*v1alpha1.MemberCluster{"east": mc}
-		if diff := cmp.Diff(report.Reachability{Known: true, Reason: want, Message: "no"}, p.reachability("east", deliveries.Record{})); diff != "" {
+		o.Members = map[string]*v1alpha1.MemberCluster{"east": mc}
+		if diff := cmp.Diff(report.Reachability{Known: true, Reason: want, Message: "no"}, o.Reachability("east", deliveries.Record{})); diff != "" {
 			t.Errorf("%s: %s", reason, diff)
 		}
+	}
+}
+
+func TestOfAMemberWhoseDeliveriesCannotBeReadNothingIsKnown(t *testing.T) {
+	usable, away := report.Reachability{Known: true, Usable: true}, report.Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable}
+	for name, test := range map[string]struct {
+		reachability report.Reachability
+		record       deliveries.Record
+		want         report.Reachability
+	}{
+		"they are listed":                                     {usable, deliveries.Record{Listed: true}, usable},
+		"they are not listed yet":                             {usable, deliveries.Record{}, report.Reachability{}},
+		"they were listed, and have become too many":          {usable, deliveries.Record{Listed: true, Unreadable: "too much"}, report.Reachability{Message: "too much"}},
+		"they cannot be read, and the member does not answer": {away, deliveries.Record{Listed: true, Unreadable: "too much"}, away},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := known(test.reachability, test.record); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federated
+package revisions
 
 import (
 	"cmp"
@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
@@ -40,16 +41,18 @@ const (
 // revisions that an earlier version of Fairlead wrote with a Secret in plain text. It records an event for revisions
 // that were encrypted with a lost key. If either check fails, the members are not affected.
 type History struct {
-	client client.Client
-	live   client.Reader
-	events events.EventRecorder
-	key    *revision.HistoryKey
+	Client client.Client
+	// Live reads from the host's API server, not from the cache.
+	Live   client.Reader
+	Events events.EventRecorder
+	// Key is the host's present key.
+	Key *revision.HistoryKey
 }
 
 // NewHistory makes a History. key is the host's present key.
 func NewHistory(mgr ctrl.Manager, key *revision.HistoryKey) *History {
-	return &History{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key,
-		events: boundedRecorder{mgr.GetEventRecorder("fairlead")}}
+	return &History{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Key: key,
+		Events: wrapperevents.Bounded{EventRecorder: mgr.GetEventRecorder("fairlead")}}
 }
 
 // Start implements manager.Runnable. It returns when both checks are complete.
@@ -69,14 +72,14 @@ func (h *History) Start(ctx context.Context) error {
 // encryptPlain replaces each revision that has a Secret in plain text by an encrypted revision. The new revision has
 // the same name, because Deliveries and statuses refer to that name. Revisions without a Secret stay as they are.
 func (h *History) encryptPlain(ctx context.Context) error {
-	selector, err := revisions(v1alpha1.LabelContent, selection.DoesNotExist)
+	selector, err := selectRevisions(v1alpha1.LabelContent, selection.DoesNotExist)
 	if err != nil {
 		return err
 	}
 	var failed []error
 	list := &appsv1.ControllerRevisionList{}
 	for {
-		if err := h.live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector},
+		if err := h.Live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector},
 			client.Limit(historyPage), client.Continue(list.Continue)); err != nil {
 			return errors.Join(append(failed, fmt.Errorf("listing the ControllerRevisions of earlier processes: %w", err))...)
 		}
@@ -96,7 +99,7 @@ func (h *History) encryptPlain(ctx context.Context) error {
 // the revision is lost.
 func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) error {
 	uid := types.UID(old.Labels[v1alpha1.LabelUID])
-	decoded, err := h.key.Decode(old.Data.Raw, uid, old.Name)
+	decoded, err := h.Key.Decode(old.Data.Raw, uid, old.Name)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "the manager cannot read a revision of an earlier process", "namespace", old.Namespace)
 		return nil // trying again does not help
@@ -104,21 +107,21 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	if !decoded.HoldsSecret {
 		return nil
 	}
-	replaced, err := h.key.Encode(decoded, uid, old.Name)
+	replaced, err := h.Key.Encode(decoded, uid, old.Name)
 	if err != nil {
 		return fmt.Errorf("encrypting revision %s/%s: %w", old.Namespace, old.Name, err)
 	}
 	made := &appsv1.ControllerRevision{Revision: old.Revision}
 	made.Namespace, made.Name, made.OwnerReferences = old.Namespace, old.Name, old.OwnerReferences
-	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.key.Label(decoded)}
+	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.Key.Label(decoded)}
 	made.Data.Raw = replaced
 	// A dry run finds out whether the API server accepts the new revision, while the old one still exists.
 	rehearsed := made.DeepCopy()
 	rehearsed.Name, rehearsed.GenerateName = "", "fairlead-rehearsal-"
-	if err := h.client.Create(ctx, rehearsed, client.DryRunAll); err != nil {
+	if err := h.Client.Create(ctx, rehearsed, client.DryRunAll); err != nil {
 		return fmt.Errorf("trying to encrypt revision %s/%s, which holds a Secret in plain text: %w", old.Namespace, old.Name, err)
 	}
-	err = h.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})
+	err = h.Client.Delete(ctx, old, client.Preconditions{UID: &old.UID})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -129,7 +132,7 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	// it, the namespace is deleted, or the manager ends.
 	var refused error
 	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
-		refused = h.client.Create(ctx, made.DeepCopy())
+		refused = h.Client.Create(ctx, made.DeepCopy())
 		if apierrors.IsNotFound(refused) || apierrors.HasStatusCause(refused, corev1.NamespaceTerminatingCause) {
 			return false, refused
 		}
@@ -143,12 +146,12 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 
 // recordUnreadable records an event for each wrapper that has revisions encrypted with a lost key.
 func (h *History) recordUnreadable(ctx context.Context) error {
-	selector, err := revisions(v1alpha1.LabelContent, selection.Exists)
+	selector, err := selectRevisions(v1alpha1.LabelContent, selection.Exists)
 	if err != nil {
 		return err
 	}
 	readable, err := labels.NewRequirement(v1alpha1.LabelContent, selection.NotIn,
-		[]string{v1alpha1.ContentPlain, h.key.Label(revision.Revision{HoldsSecret: true})})
+		[]string{v1alpha1.ContentPlain, h.Key.Label(revision.Revision{HoldsSecret: true})})
 	if err != nil {
 		return fmt.Errorf("making the label selector for ControllerRevisions: %w", err)
 	}
@@ -156,7 +159,7 @@ func (h *History) recordUnreadable(ctx context.Context) error {
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
 	unreadable := map[corev1.ObjectReference][]string{}
 	for {
-		if err := h.live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector.Add(*readable)},
+		if err := h.Live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector.Add(*readable)},
 			client.Limit(50*historyPage), client.Continue(list.Continue)); err != nil {
 			return fmt.Errorf("listing the ControllerRevisions whose key is lost: %w", err)
 		}
@@ -173,7 +176,7 @@ func (h *History) recordUnreadable(ctx context.Context) error {
 		slices.Sort(names)
 		log.FromContext(ctx).Info("the manager cannot read revisions of a wrapper: the key that encrypted them is lost", "kind", owner.Kind, "namespace", owner.Namespace,
 			"name", owner.Name, "revisions", names)
-		h.events.Eventf(&owner, nil, corev1.EventTypeWarning, v1alpha1.ReasonRevisionUnreadable, "Revise",
+		h.Events.Eventf(&owner, nil, corev1.EventTypeWarning, v1alpha1.ReasonRevisionUnreadable, "Revise",
 			"the manager cannot read %d revisions: they were encrypted with another key than the one in Secret %s/%s. Restore that Secret from a backup and "+
 				"restart the manager, or do without these revisions. Members are not affected. The revisions: %s",
 			len(names), v1alpha1.SystemNamespace, v1alpha1.HistorySecret, strings.Join(names, ", "))
@@ -181,9 +184,9 @@ func (h *History) recordUnreadable(ctx context.Context) error {
 	return nil
 }
 
-// revisions returns a label selector for the ControllerRevisions of wrappers. If has is selection.Exists, it selects
+// selectRevisions returns a label selector for the ControllerRevisions of wrappers. If has is selection.Exists, it selects
 // only those with the given label. If has is selection.DoesNotExist, it selects only those without that label.
-func revisions(label string, has selection.Operator) (labels.Selector, error) {
+func selectRevisions(label string, has selection.Operator) (labels.Selector, error) {
 	selector := labels.NewSelector()
 	for key, operator := range map[string]selection.Operator{v1alpha1.LabelUID: selection.Exists, label: has} {
 		requirement, err := labels.NewRequirement(key, operator, nil)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federated
+package rolloutstate
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 )
 
-// stateOf reads the state of a rollout from the status.
-func stateOf(s v1alpha1.RolloutStatus) rollout.State {
+// Of reads the state of a rollout from the status.
+func Of(s v1alpha1.RolloutStatus) rollout.State {
 	state := rollout.State{
 		ID:        s.ID,
 		Revision:  s.Revision,
@@ -32,8 +32,8 @@ func stateOf(s v1alpha1.RolloutStatus) rollout.State {
 	return state
 }
 
-// rolloutStatusOf converts a decision to status.rollout.
-func rolloutStatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
+// StatusOf converts a decision to status.rollout.
+func StatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 	s := v1alpha1.RolloutStatus{
 		ID:                d.State.ID,
 		Revision:          d.State.Revision,
@@ -61,9 +61,9 @@ func rolloutStatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 	return s
 }
 
-// stateOnly returns a status without the fields that the manager computes from the state and the members. It need not
+// Only returns a status without the fields that the manager computes from the state and the members. It need not
 // write these fields before it acts, and they change more often than the state.
-func stateOnly(s v1alpha1.RolloutStatus) v1alpha1.RolloutStatus {
+func Only(s v1alpha1.RolloutStatus) v1alpha1.RolloutStatus {
 	s.SoakUntil, s.WaitingFor, s.WaitingForCluster = metav1.Time{}, "", ""
 	return s
 }

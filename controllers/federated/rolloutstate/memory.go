@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rolloutstate
+
+import (
+	"sync"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push"
+)
+
+// Memory remembers, for wrappers with a rollout, how long each member has been in its state. The status cannot
+// replace this memory: it may lack the line of a member, and it does not record when a progress deadline began. A
+// restart of the manager empties the memory. Soak times and deadlines can then only become longer.
+type Memory struct {
+	mu    sync.Mutex
+	byKey map[push.Key]*notes
+}
+
+// notes is what Memory has about one wrapper.
+type notes struct {
+	members map[string]*Observation
+	// outdated has the names of the Approvals for which the manager has recorded an event ApprovalOutdated.
+	outdated map[string]bool
+}
+
+// Observation is the state of a member with its present target.
+type Observation struct {
+	Target string
+	// Rollout is the id of the rollout in which the target last changed. In the first Observation after a restart it is
+	// the present rollout, because the target may have changed in that one.
+	Rollout string
+	State   v1alpha1.ClusterState
+	// Since is when the state began.
+	Since time.Time
+	// ProgressFrom is when the member's progress deadline began.
+	ProgressFrom time.Time
+}
+
+// Observe records the present state of a member, and returns it with two times: when the state began, and when the
+// member's progress deadline began.
+func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Time) Observation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.of(key)
+	was := known.members[name]
+	if was == nil {
+		is.ProgressFrom = is.Since
+		if is.Since.IsZero() {
+			is.Since, is.ProgressFrom = now, now
+		}
+		known.members[name] = &is
+		return is
+	}
+	next := *was
+	if was.State != is.State {
+		next.State, next.Since = is.State, now
+		switch {
+		case stopsDeadline(was.State):
+			next.ProgressFrom = was.ProgressFrom.Add(now.Sub(was.Since))
+		case was.State == v1alpha1.StateHealthy:
+			next.ProgressFrom = now // the member may have been Healthy until now
+		}
+	}
+	if is.State == v1alpha1.StateHealthy {
+		next.ProgressFrom = now
+	}
+	if was.Target != is.Target { // a new target has a new deadline, even if no reconcile has seen another state than Healthy
+		next.Target, next.Rollout, next.Since, next.ProgressFrom = is.Target, is.Rollout, now, now
+	}
+	*was = next
+	return next
+}
+
+// stopsDeadline reports whether a member's progress deadline stands still while the member is in the state s.
+func stopsDeadline(s v1alpha1.ClusterState) bool {
+	switch s {
+	case v1alpha1.StateWaiting, v1alpha1.StateHeld, v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
+		return true
+	}
+	return false
+}
+
+// of returns the notes about a wrapper, and makes empty notes if there are none. The caller holds the lock.
+func (r *Memory) of(key push.Key) *notes {
+	known := r.byKey[key]
+	if known == nil {
+		if r.byKey == nil {
+			r.byKey = make(map[push.Key]*notes)
+		}
+		known = &notes{members: make(map[string]*Observation), outdated: make(map[string]bool)}
+		r.byKey[key] = known
+	}
+	return known
+}
+
+// KeysOf returns the wrappers with a rollout that are placed on a member, or were placed there since the manager
+// started.
+func (r *Memory) KeysOf(name string) []push.Key {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []push.Key
+	for key, known := range r.byKey {
+		if known.members[name] != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// IsNewlyOutdated records that an Approval is outdated. It reports true at the first call for that Approval.
+func (r *Memory) IsNewlyOutdated(key push.Key, approval string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.of(key)
+	was := known.outdated[approval]
+	known.outdated[approval] = true
+	return !was
+}
+
+// Forget drops what the memory has about a wrapper.
+func (r *Memory) Forget(key push.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byKey, key)
+}

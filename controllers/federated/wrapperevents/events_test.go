@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wrapperevents
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestWhichEventsAChangeOfReadinessHas(t *testing.T) {
+	status := func(is metav1.ConditionStatus, reason string, degraded int32) *v1alpha1.WrapperStatus {
+		return &v1alpha1.WrapperStatus{Counts: v1alpha1.ClusterCounts{Degraded: &degraded},
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: is, Reason: reason, Message: "a text"}}}
+	}
+	late := status("False", "NotHealthy", 1)
+	late.Conditions = append(late.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: "True",
+		Reason: v1alpha1.ReasonProgressDeadlineExceeded, Message: "too late"})
+	nothing, ready, degraded := &v1alpha1.WrapperStatus{}, status("True", v1alpha1.ReasonReady, 0), status("False", "NotHealthy", 1)
+	for name, test := range map[string]struct {
+		before, after *v1alpha1.WrapperStatus
+		deleting      bool
+		want          []string
+	}{
+		"ready from the beginning":       {before: nothing, after: ready},
+		"a member is degraded":           {before: ready, after: degraded, want: []string{"Warning NotHealthy a text"}},
+		"a member stays degraded":        {before: degraded, after: degraded},
+		"the reason changes":             {before: degraded, after: status("False", "Stalled", 1), want: []string{"Warning Stalled a text"}},
+		"a member makes progress":        {before: nothing, after: status("False", "Applying", 0)},
+		"ready again":                    {before: degraded, after: ready, want: []string{"Normal Recovered the wrapper is ready again: a text"}},
+		"ready after progress alone":     {before: status("False", "Applying", 0), after: ready},
+		"a deadline has passed":          {before: degraded, after: late, want: []string{"Warning ProgressDeadlineExceeded too late"}},
+		"the same deadline":              {before: late, after: late},
+		"degraded during the deletion":   {before: ready, after: degraded, deleting: true},
+		"a deadline during the deletion": {before: degraded, after: late, deleting: true, want: []string{"Warning ProgressDeadlineExceeded too late"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, e := range Readiness(test.before, test.after, test.deleting) {
+				got = append(got, e.kind+" "+e.reason+" "+e.note)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhichEventAChangeOfARolloutHas(t *testing.T) {
+	status := func(id string, state v1alpha1.RolloutState, wave string, begun v1alpha1.YesMark) v1alpha1.RolloutStatus {
+		return v1alpha1.RolloutStatus{ID: id, Revision: "r2", State: state, Wave: wave, Begun: begun}
+	}
+	canary := status("a", v1alpha1.RolloutProgressing, "canary", v1alpha1.Yes)
+	waiting := status("a", v1alpha1.RolloutProgressing, "rest", "")
+	waiting.WaitingFor = v1alpha1.ReasonWaveNeedsApproval
+	for name, test := range map[string]struct {
+		before, after v1alpha1.RolloutStatus
+		want          string
+	}{
+		"a rollout begins":          {after: canary, want: corev1.EventTypeNormal + " " + v1alpha1.ReasonRolloutBegan},
+		"nothing changes":           {before: canary, after: canary},
+		"a wave begins":             {before: canary, after: status("a", v1alpha1.RolloutProgressing, "rest", v1alpha1.Yes), want: corev1.EventTypeNormal + " " + v1alpha1.ReasonWaveBegan},
+		"a wave needs an Approval":  {before: canary, after: waiting, want: corev1.EventTypeNormal + " " + v1alpha1.ReasonWaveNeedsApproval},
+		"all waves have passed":     {before: canary, after: status("a", v1alpha1.RolloutComplete, "", ""), want: corev1.EventTypeNormal + " " + v1alpha1.ReasonRolloutComplete},
+		"a failure pauses it":       {before: canary, after: status("a", v1alpha1.RolloutPaused, "canary", v1alpha1.Yes), want: corev1.EventTypeWarning + " " + v1alpha1.ReasonRolloutPaused},
+		"a failure takes it back":   {before: canary, after: status("a", v1alpha1.RolloutRollingBack, "", ""), want: corev1.EventTypeWarning + " " + v1alpha1.ReasonRolloutRollsBack},
+		"every member is back":      {before: canary, after: status("a", v1alpha1.RolloutRolledBack, "", ""), want: corev1.EventTypeWarning + " " + v1alpha1.ReasonRolloutRolledBack},
+		"another rollout is paused": {before: status("a", v1alpha1.RolloutPaused, "", ""), after: status("b", v1alpha1.RolloutPaused, "", ""), want: corev1.EventTypeWarning + " " + v1alpha1.ReasonRolloutPaused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			for _, e := range Rollout(&test.before, &test.after, "hostctl approve web") {
+				got += e.kind + " " + e.reason
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
