@@ -21,6 +21,9 @@
 //
 // The package has types, constants and accessors only. It never talks to a cluster.
 //
+// It has more files than other packages: a version of an API is one package, and each kind, each larger part of a spec and each larger
+// part of a status has a file of its own.
+//
 // +kubebuilder:object:generate=true
 // +groupName=federation.fairlead.dev
 package v1alpha1

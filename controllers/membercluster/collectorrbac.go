@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/memberinstall"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -59,7 +59,7 @@ func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) e
 		if shut {
 			return nil
 		}
-		if err := join.LetCollectorRead(ctx, api, groupsOf(names.GetStore().ListKeys())...); err != nil && ctx.Err() == nil {
+		if err := memberinstall.LetCollectorRead(ctx, api, groupsOf(names.GetStore().ListKeys())...); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Info("could not extend the collector's role on the member to all API groups; the manager tries again", "error", err.Error())
 			queue.AddRateLimited(turn)
 		} else {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/collect"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -61,7 +61,7 @@ func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	if !is.Ours {
 		return nothing
 	}
-	return task{inspect: true, deployed: mode == v1alpha1.CollectorMember, observe: mode == v1alpha1.CollectorHost, letRead: join.GrantsEveryGroup(is.Grants)}
+	return task{inspect: true, deployed: mode == v1alpha1.CollectorMember, observe: mode == v1alpha1.CollectorHost, letRead: permissions.GrantsEveryGroup(is.Grants)}
 }
 
 // work is a task that the manager has started.

@@ -15,7 +15,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -26,12 +26,12 @@ func TestTaskFor(t *testing.T) {
 		stranger bool
 		want     task
 	}{
-		"collector Host: the manager runs the collector":     {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: task{inspect: true, observe: true}},
+		"collector Host: the manager runs the collector":     {mode: v1alpha1.CollectorHost, grants: permissions.DefaultGrants(), want: task{inspect: true, observe: true}},
 		"collector Host, every group granted":                {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: task{inspect: true, observe: true, letRead: true}},
 		"collector External, every group granted":            {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: task{inspect: true, letRead: true}},
-		"collector External, some groups granted":            {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants(), want: task{inspect: true}},
+		"collector External, some groups granted":            {mode: v1alpha1.CollectorExternal, grants: permissions.DefaultGrants(), want: task{inspect: true}},
 		"collector External, grants unknown":                 {mode: v1alpha1.CollectorExternal, want: task{inspect: true}},
-		"collector Member: the manager reads the Deployment": {mode: v1alpha1.CollectorMember, grants: join.DefaultGrants(), want: task{inspect: true, deployed: true}},
+		"collector Member: the manager reads the Deployment": {mode: v1alpha1.CollectorMember, grants: permissions.DefaultGrants(), want: task{inspect: true, deployed: true}},
 		"collector Member, every group granted":              {mode: v1alpha1.CollectorMember, grants: []string{"any"}, want: task{inspect: true, deployed: true, letRead: true}},
 		"another cluster, collector Host":                    {mode: v1alpha1.CollectorHost, grants: []string{"any"}, stranger: true},
 		"another cluster, collector External":                {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},

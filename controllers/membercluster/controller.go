@@ -26,7 +26,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -123,26 +123,26 @@ const renewWithin = 10 * time.Second
 
 // renew renews the tokens of a member that are due: the host's token, and the token of a collector inside the manager.
 // A failure does not stop the reconcile, because the old token is still valid. A condition tells until when.
-func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
+func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) tokens.Renewal {
 	probe, _ := r.fleet.LastProbe(mc.Name)
 	conn := r.fleet.Conn(mc.Name)
 	if refusal != nil || conn == nil || !probe.Usable() {
-		return join.Renewal{}
+		return tokens.Renewal{}
 	}
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
-		return join.Renewal{}
+		return tokens.Renewal{}
 	}
 	within, cancel := context.WithTimeout(ctx, renewWithin)
 	defer cancel()
-	renewal, err := join.Renew(within, r.client, conn.GetClient(), conn.Accepts, secret, probe.There(r.clock.Now()))
+	renewal, err := tokens.Renew(within, r.client, conn.GetClient(), conn.Accepts, secret, probe.There(r.clock.Now()))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "could not renew the credentials of the member", "member", mc.Name, "expires", renewal.Expires)
 	}
 	if renewal.Renewed || !conn.Uses(string(secret.Data[v1alpha1.SecretToken])) || !conn.CollectorUses(string(secret.Data[v1alpha1.SecretCollectorToken])) {
 		return renewal // the connection does not use the Secret's new tokens yet; the event of the Secret's change starts another reconcile
 	}
-	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
+	if err := tokens.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "could not revoke the replaced tokens on the member; the manager tries again", "member", mc.Name)
 		renewal.Due = probe.There(r.clock.Now()) // because of this time the loop tries again in a minute, not in a day
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -42,7 +43,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberClu
 	defer cancel()
 	if err := r.withdraw(within, mc.DeepCopy()); err != nil {
 		ctrl.LoggerFrom(ctx).Info("could not remove Fairlead's own objects from the member; the manager tries again", "member", mc.Name, "error", err.Error())
-		if _, err := r.publish(ctx, mc, refusal, join.Renewal{}, err); err != nil {
+		if _, err := r.publish(ctx, mc, refusal, tokens.Renewal{}, err); err != nil {
 			return ctrl.Result{}, err
 		}
 		return ctrl.Result{RequeueAfter: member.RetryInterval}, nil

@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/crdfields"
-	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -147,7 +147,7 @@ func pause(ctx context.Context, clk clock.WithTicker, wait time.Duration) error 
 
 // inspectCRDs reads the member's CRDs, and returns the fields that the host's CRDs have and the member's CRDs lack.
 func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appliedBy string, err error) {
-	for _, name := range join.MemberCRDs() {
+	for _, name := range permissions.MemberCRDs() {
 		want, err := config.CustomResourceDefinition(name)
 		if err != nil {
 			return nil, "", err

@@ -25,8 +25,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/config"
-	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -55,7 +55,7 @@ func inspect(t *testing.T, deployed bool, change func(s *inspected)) *inspected 
 	t.Helper()
 	s := &inspected{clock: clocktesting.NewFakeClock(now), news: make(chan string, 10), objects: map[string]any{}, asked: map[string]int{}}
 	s.found = newInspections(func(name string) { s.news <- name })
-	for _, name := range join.MemberCRDs() {
+	for _, name := range permissions.MemberCRDs() {
 		s.objects[crdsPath+"/"+name] = embedded(t, name)
 	}
 	if change != nil {
@@ -245,12 +245,12 @@ func TestTheInspectionParsesNoQuantityOfAMember(t *testing.T) {
 }
 
 func TestCompleteCRDsAreComparedSeldom(t *testing.T) {
-	path := crdsPath + "/" + join.MemberCRDs()[0]
+	path := crdsPath + "/" + permissions.MemberCRDs()[0]
 	s := inspect(t, false, nil)
 	if found := s.told(t); len(found.missing) > 0 || !found.read || found.collector != nil {
 		t.Fatalf("%+v", found)
 	}
-	older := embedded(t, join.MemberCRDs()[0])
+	older := embedded(t, permissions.MemberCRDs()[0])
 	version := older.Object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
 	unstructured.RemoveNestedField(version, "schema", "openAPIV3Schema", "properties", "spec", "properties", "seal")
 	older.SetAnnotations(map[string]string{v1alpha1.AnnotationVersion: "v0.1.0\x1b"})
@@ -268,7 +268,7 @@ func TestCompleteCRDsAreComparedSeldom(t *testing.T) {
 		t.Error("the inspection must not read a Deployment for collector Host")
 	}
 	s.waits(t)
-	s.set(path, embedded(t, join.MemberCRDs()[0])) // a join with a newer hostctl updates the CRD
+	s.set(path, embedded(t, permissions.MemberCRDs()[0])) // a join with a newer hostctl updates the CRD
 	s.next(t, inspectEvery)
 	if found := s.told(t); len(found.missing) > 0 {
 		t.Errorf("%+v", found)
@@ -281,12 +281,12 @@ func TestAMemberThatDoesNotAnswerIsNotOutdated(t *testing.T) {
 		"another object": corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := inspect(t, false, func(s *inspected) { s.objects[crdsPath+"/"+join.MemberCRDs()[0]] = instead })
+			s := inspect(t, false, func(s *inspected) { s.objects[crdsPath+"/"+permissions.MemberCRDs()[0]] = instead })
 			s.waits(t)
 			if found := s.found.of("east"); found.read || len(found.missing) > 0 {
 				t.Errorf("%+v", found)
 			}
-			s.set(crdsPath+"/"+join.MemberCRDs()[0], embedded(t, join.MemberCRDs()[0]))
+			s.set(crdsPath+"/"+permissions.MemberCRDs()[0], embedded(t, permissions.MemberCRDs()[0]))
 			s.next(t, inspectEvery)
 			if found := s.told(t); !found.read {
 				t.Errorf("%+v", found)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 )
 
 // credentialsExpire is when the host's token for each member expires. The manager reports it even for an unreachable
@@ -53,7 +53,7 @@ func recordExpiry(mc *v1alpha1.MemberCluster) {
 // nil if the member has no Secret.
 func recordCollectorExpiry(name string, secret *corev1.Secret) {
 	if secret != nil {
-		if expires := join.CollectorTokenExpires(secret); !expires.IsZero() {
+		if expires := tokens.CollectorTokenExpires(secret); !expires.IsZero() {
 			collectorTokenExpires.WithLabelValues(name).Set(float64(expires.Unix()))
 			return
 		}

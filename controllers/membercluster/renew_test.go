@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 )
 
 // The manager replaces the token on the connection, so that no watch ends. After the first use of the new token it
@@ -79,7 +79,7 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 // expires.
 func TestTheStatusNamesTheTokenThatIsNotRenewed(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
-	s.joined, s.date, s.keeps = true, now, join.CollectorAccount
+	s.joined, s.date, s.keeps = true, now, permissions.CollectorAccount
 	mc, secret := registration(s, "member-uid")
 	secret.Data[v1alpha1.SecretToken] = []byte(tokenBoundTo(now, "fairlead-host-token-1", "u-1"))
 	secret.Data[v1alpha1.SecretCollectorToken] = []byte(tokenBoundTo(now.Add(-50*time.Minute), "fairlead-collector-token-1", "c-1"))

@@ -28,7 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -37,7 +37,7 @@ const (
 	membershipPath = "/apis/" + v1alpha1.Group + "/v1alpha1/memberships/" + v1alpha1.MembershipName
 	crdsPath       = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	secretsPath    = "/api/v1/namespaces/" + v1alpha1.SystemNamespace + "/secrets"
-	rolePath       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + join.CollectorAccount + "-granted"
+	rolePath       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + permissions.CollectorAccount + "-granted"
 )
 
 // apiServer is the part of a member's API server that these tests need: an identity, CRDs with a watch, and the
@@ -66,7 +66,7 @@ type apiServer struct {
 func newAPIServer(t *testing.T, uid types.UID) *apiServer {
 	t.Helper()
 	s := &apiServer{uid: uid, changed: make(chan struct{}, 100)}
-	s.role.Name, s.role.ResourceVersion = join.CollectorAccount+"-granted", "1"
+	s.role.Name, s.role.ResourceVersion = permissions.CollectorAccount+"-granted", "1"
 	s.Server = httptest.NewTLSServer(s)
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	return s

@@ -17,7 +17,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/report"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -27,7 +28,7 @@ const clockTolerance = 5 * time.Minute
 // publish writes the state of a member to the status of its MemberCluster if the status changes. leaving is why the
 // unjoin of the member cannot finish yet; nil if nothing prevents it, or if the member is not being unjoined.
 func (r *Reconciler) publish(
-	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal, leaving error,
+	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal tokens.Renewal, leaving error,
 ) (ctrl.Result, error) {
 	probe, connected := r.fleet.LastProbe(mc.Name)
 	ended := r.collectors.ended(mc.Name).unlessHeardOf(probe.HeartbeatChanged)
@@ -53,7 +54,7 @@ func (r *Reconciler) publish(
 
 // requeueAfter returns the time until the next reconcile without an event; 0 if none is needed. It is needed because no
 // event comes when a heartbeat becomes too old or a token is about to expire.
-func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.ProbeResult, renewal join.Renewal, ended *ending) time.Duration {
+func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.ProbeResult, renewal tokens.Renewal, ended *ending) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {
 		again = max(time.Minute, renewal.Due.Sub(probe.There(r.clock.Now())))
@@ -69,7 +70,7 @@ type statusWriter struct {
 	probe member.ProbeResult
 	// refusal is the reason why the manager has no connection to the member; nil if it has one.
 	refusal *member.CredentialsError
-	renewal join.Renewal
+	renewal tokens.Renewal
 	// ended is the last time that the member's collector inside the manager ended by itself. It is nil if that never
 	// happened, or if the collector has written a heartbeat since.
 	ended *ending
@@ -116,7 +117,7 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 func (d statusWriter) overdue() string {
 	var b strings.Builder
 	for _, o := range []struct {
-		*join.Overdue
+		*tokens.Overdue
 		see string
 	}{{d.renewal.Overdue, v1alpha1.ConditionCredentialsValid}, {d.renewal.CollectorOverdue, v1alpha1.ConditionCollectorReady}} {
 		if o.Overdue != nil {
@@ -128,7 +129,7 @@ func (d statusWriter) overdue() string {
 
 // notRenewed returns the text about one token that the manager could not renew: the reason, and the remedy. It returns
 // "" if o is nil, that is, if the renewal is not overdue.
-func notRenewed(name string, o *join.Overdue) string {
+func notRenewed(name string, o *tokens.Overdue) string {
 	if o == nil {
 		return ""
 	}
@@ -214,7 +215,7 @@ func (d statusWriter) unreachableSince(mc *v1alpha1.MemberCluster) time.Time {
 }
 
 // collectorAccount is the NAMESPACE/NAME of the collector's account on a member, for messages.
-const collectorAccount = v1alpha1.SystemNamespace + "/" + join.CollectorAccount
+const collectorAccount = v1alpha1.SystemNamespace + "/" + permissions.CollectorAccount
 
 // collectorReady returns the condition CollectorReady of a member that answers.
 func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
@@ -284,7 +285,7 @@ func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.
 
 // acceptedUntil returns the message of CredentialsValid=True, with the day on which the host's token expires. A later
 // day than before shows that the manager has renewed the token.
-func acceptedUntil(name string, renewal join.Renewal) string {
+func acceptedUntil(name string, renewal tokens.Renewal) string {
 	if renewal.Expires.IsZero() {
 		return "the member accepts the host's credentials"
 	}

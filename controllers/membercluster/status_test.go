@@ -13,7 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -286,7 +286,7 @@ func TestCollectorReady(t *testing.T) {
 			if test.change != nil {
 				test.change(&s)
 			}
-			c := statusWriter{probe: s, renewal: join.Renewal{Shared: test.shared}, ended: test.ended.unlessHeardOf(s.HeartbeatChanged), now: now}.collectorReady(registered(test.mode))
+			c := statusWriter{probe: s, renewal: tokens.Renewal{Shared: test.shared}, ended: test.ended.unlessHeardOf(s.HeartbeatChanged), now: now}.collectorReady(registered(test.mode))
 			if (c.Status == metav1.ConditionTrue) != test.ok || c.Reason != test.reason || !strings.Contains(c.Message, test.words) {
 				t.Errorf("%+v", c)
 			}
@@ -311,7 +311,7 @@ func TestRequeueAfter(t *testing.T) {
 		"an overdue token waits for a minute":   {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.requeueAfter(registered(test.mode), member.ProbeResult{Ahead: test.ahead}, join.Renewal{Due: test.due}, test.ended); got != test.want {
+			if got := r.requeueAfter(registered(test.mode), member.ProbeResult{Ahead: test.ahead}, tokens.Renewal{Due: test.due}, test.ended); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})

@@ -48,6 +48,9 @@
 // alarms, so it wants whole secrets of known lengths and takes no cut ones. It leaves a password of a human alone. It brings
 // dependencies (a configuration language, a git client, a WebAssembly engine) that the collector would run with on every member.
 //
+// Each kind of secret has functions of its own. They take the text and append the secrets that they find, and read nothing else.
+// Only the search for random text has to know what the others have found, so it comes last.
+//
 // Each rule reads the text from left to right and looks back and ahead only a fixed number of bytes, or past what it has matched.
 // So the time is linear. Text repeats the rules until nothing changes, because a mark can bring two parts of a text together.
 // That makes it idempotent: its result is a text in which the rules find nothing.

@@ -4,32 +4,6 @@ package redact
 
 import "strings"
 
-// A charset has true for each byte that belongs to it.
-type charset [256]bool
-
-func chars(ranges ...string) *charset {
-	var set charset
-	for _, r := range ranges {
-		for c := int(r[0]); c <= int(r[len(r)-1]); c++ {
-			set[c] = true
-		}
-	}
-	return &set
-}
-
-var (
-	alnum     = chars("AZ", "az", "09")
-	upperNum  = chars("AZ", "09")
-	word      = chars("AZ", "az", "09", "_")
-	base64URL = chars("AZ", "az", "09", "_", "-")
-	base64Any = chars("AZ", "az", "09", "_", "-", "+", "/", "=")
-	tokenText = chars("AZ", "az", "09", "_", "-", "+", "/", "=", ".", "~")
-	dash      = chars("-")
-	decimal   = chars("09")
-	spaces    = chars(" ")
-	keyText   = chars("AZ", "az", "09", "_", "-", ".")
-)
-
 // A format is a kind of secret that begins with a fixed text. The prefix stays in the output, so the reader sees the kind.
 type format struct {
 	prefix string

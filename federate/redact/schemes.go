@@ -11,35 +11,36 @@ import (
 // param is the start of the parameters of the scheme Digest (RFC 7616).
 var param = regexp.MustCompile(`^(?i:username|realm|nonce|uri|qop|nc|cnonce|response|opaque|algorithm)\*?=`)
 
-// schemes finds tokens after "Bearer", base64 after "Basic", and the parameters of "Digest", without the name of the header.
-func (s *scan) schemes() {
-	for i := 0; i < len(s.text); i++ {
-		if c := s.text[i] | 0x20; c != 'b' && c != 'd' || !s.boundary(i) {
+// appendSchemeTokens finds tokens after "Bearer", base64 after "Basic", and the parameters of "Digest", without the name of the header.
+func appendSchemeTokens(found []span, text string) []span {
+	for i := 0; i < len(text); i++ {
+		if c := text[i] | 0x20; c != 'b' && c != 'd' || !boundary(text, i) {
 			continue
 		}
 		for _, name := range []string{"bearer", "basic", "digest"} {
 			from := i + len(name)
-			if !s.hasAt(i, name) || from == len(s.text) || s.text[from] != ' ' && s.text[from] != '\t' {
+			if !hasAt(text, i, name) || from == len(text) || text[from] != ' ' && text[from] != '\t' {
 				continue
 			}
-			for from < len(s.text) && (s.text[from] == ' ' || s.text[from] == '\t') {
+			for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
 				from++
 			}
 			to := from
-			for to < len(s.text) && strings.IndexByte(" \t\r\n\"'`,;<>[]{}()\\", s.text[to]) < 0 {
+			for to < len(text) && strings.IndexByte(" \t\r\n\"'`,;<>[]{}()\\", text[to]) < 0 {
 				to++
 			}
 			switch {
-			case name == "digest" && param.MatchString(s.text[from:min(len(s.text), from+16)]):
-				to = s.lineEnd(from)
-				s.add(from, to)
-			case name != "digest" && isCredential(s.text[i:i+len(name)], s.text[from:to]):
-				s.add(from, to)
+			case name == "digest" && param.MatchString(text[from:min(len(text), from+16)]):
+				to = lineEnd(text, from)
+				found = add(found, text, span{from, to})
+			case name != "digest" && isCredential(text[i:i+len(name)], text[from:to]):
+				found = add(found, text, span{from, to})
 			}
 			i = max(i, to-1)
 			break
 		}
 	}
+	return found
 }
 
 // isCredential reports whether text, after the name of a scheme, is a token and not the next word of a sentence.

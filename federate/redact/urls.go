@@ -7,32 +7,33 @@ import (
 	"strings"
 )
 
-// urls finds passwords in URLs (RFC 3986, userinfo) and in the DSN of Go's MySQL driver: user:password@tcp(host).
-func (s *scan) urls() {
+// appendURLPasswords finds passwords in URLs (RFC 3986, userinfo) and in the DSN of Go's MySQL driver:
+// user:password@tcp(host).
+func appendURLPasswords(found []span, text string) []span {
 	wordEnd, lastAt := 0, -1
-	for i := 0; i+1 < len(s.text); i++ {
-		if s.text[i] != '/' || s.text[i+1] != '/' {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '/' || text[i+1] != '/' {
 			continue
 		}
 		from := i + 2
 		// The end of the word and its last @ are computed once per word, so that a word full of slashes costs linear time.
 		if from >= wordEnd {
-			wordEnd = s.urlEnd(from)
-			lastAt = from + strings.LastIndexByte(s.text[from:wordEnd], '@')
+			wordEnd = urlEnd(text, from)
+			lastAt = from + strings.LastIndexByte(text[from:wordEnd], '@')
 		}
-		s.userinfo(from, wordEnd, lastAt)
+		found = add(found, text, userinfo(text, from, wordEnd, lastAt))
 	}
-	s.userinfoWithoutScheme()
+	return appendPasswordsWithoutScheme(found, text)
 }
 
 // urlEnd returns the end of the word at i: white space, or a quote or bracket that cannot be part of a URL.
-func (s *scan) urlEnd(i int) int {
-	for ; i < len(s.text); i++ {
-		switch c := s.text[i]; c {
+func urlEnd(text string, i int) int {
+	for ; i < len(text); i++ {
+		switch c := text[i]; c {
 		case ' ', '\t', '\n', '\r', '"', '<', '>', '`':
 			return i
 		case '\'':
-			if i+1 == len(s.text) || strings.IndexByte(" \t\r\n,;:)]}", s.text[i+1]) >= 0 {
+			if i+1 == len(text) || strings.IndexByte(" \t\r\n,;:)]}", text[i+1]) >= 0 {
 				return i
 			}
 		}
@@ -40,57 +41,62 @@ func (s *scan) urlEnd(i int) int {
 	return i
 }
 
-func (s *scan) userinfo(from, wordEnd, lastAt int) {
-	n := strings.IndexAny(s.text[from:wordEnd], ":/?#@[")
+// userinfo returns the secret before the host of the URL whose "//" ends at from. The word around it ends at wordEnd, and lastAt is
+// the position of its last @, or less than from.
+func userinfo(text string, from, wordEnd, lastAt int) span {
+	n := strings.IndexAny(text[from:wordEnd], ":/?#@[")
 	if n < 0 {
-		return
+		return span{}
 	}
 	at := from + n
-	switch s.text[at] {
+	switch text[at] {
 	case '@':
 		// A user without a password may be a token: https://TOKEN@host.
-		if n >= 16 && hasDigit(s.text[from:at]) {
-			s.add(from, at)
+		if n >= 16 && hasDigit(text[from:at]) {
+			return span{from, at}
 		}
 	case ':':
 		password := at + 1
-		digits := s.run(password, decimal)
-		port := digits-password <= 5 && (digits == wordEnd || !alnum[s.text[digits]])
+		digits := decimal.end(text, password)
+		port := digits-password <= 5 && (digits == wordEnd || !alnum[text[digits]])
 		if lastAt >= password {
 			// A password may begin with digits too.
-			port = digits-password >= 2 && digits-password <= 5 && s.text[digits] == '/'
+			port = digits-password >= 2 && digits-password <= 5 && text[digits] == '/'
 		}
 		switch {
 		case port:
 		case lastAt >= password:
-			s.add(password, lastAt)
-		case wordEnd == len(s.text):
+			return span{password, lastAt}
+		case wordEnd == len(text):
 			// The end of the text may have cut off the host.
-			s.add(password, wordEnd)
+			return span{password, wordEnd}
 		}
 	}
+	return span{}
 }
 
 // hostAfterAt is what follows the @ of a password whose URL has no scheme, or has lost it.
 var hostAfterAt = regexp.MustCompile(`^@(?:(?:tcp|udp|unix)\(|/|[A-Za-z0-9._-]{1,100}(?::\d{1,5}|/))`)
 
-func (s *scan) userinfoWithoutScheme() {
-	for i := 1; i < len(s.text); i++ {
-		if s.text[i] != '@' || s.hasAt(i, "@sha256:") || s.hasAt(i, "@sha512:") || !hostAfterAt.MatchString(s.text[i:min(len(s.text), i+128)]) {
+// appendPasswordsWithoutScheme finds passwords before the @ of a URL or a DSN that has no "//".
+func appendPasswordsWithoutScheme(found []span, text string) []span {
+	for i := 1; i < len(text); i++ {
+		if text[i] != '@' || hasAt(text, i, "@sha256:") || hasAt(text, i, "@sha512:") || !hostAfterAt.MatchString(text[i:min(len(text), i+128)]) {
 			continue
 		}
 		start := i
-		for stop := max(0, i-256); start > stop && strings.IndexByte(" \t\r\n\"<>`", s.text[start-1]) < 0; {
+		for stop := max(0, i-256); start > stop && strings.IndexByte(" \t\r\n\"<>`", text[start-1]) < 0; {
 			start--
 		}
-		if strings.Contains(s.text[start:i], "//") {
+		if strings.Contains(text[start:i], "//") {
 			continue
 		}
-		if colon := strings.IndexByte(s.text[start:i], ':'); colon >= 0 {
-			s.add(start+colon+1, i)
-		} else if start == 0 && hasDigit(s.text[:i]) {
+		if colon := strings.IndexByte(text[start:i], ':'); colon >= 0 {
+			found = add(found, text, span{start + colon + 1, i})
+		} else if start == 0 && hasDigit(text[:i]) {
 			// The start of the text may have cut off the user.
-			s.add(0, i)
+			found = add(found, text, span{0, i})
 		}
 	}
+	return found
 }

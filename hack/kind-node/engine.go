@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -18,21 +18,21 @@ import (
 const inputsLabel = "dev.fairlead.kind-node.inputs"
 
 // startEngine starts dockerd, unless a container engine responds already. If systemd does not run on this machine, dockerd becomes a process in the
-// background.
-func (b *builder) startEngine(ctx context.Context) error {
+// background. Without capSysResource, this machine does not have the capability CAP_SYS_RESOURCE.
+func startEngine(ctx context.Context, work workFolder, capSysResource bool, progress io.Writer) error {
 	if answers(ctx) == nil {
 		return nil
 	}
 	if _, err := os.Stat("/run/systemd/system"); err == nil {
-		fmt.Fprintln(b.progress, "• starting the engine: systemctl start docker")
+		fmt.Fprintln(progress, "• starting the engine: systemctl start docker")
 		if _, err := command(ctx, "systemctl", "start", "docker"); err != nil {
 			return err
 		}
-		return b.awaitEngine(ctx, nil, "journalctl -u docker")
+		return awaitEngine(ctx, nil, "journalctl -u docker")
 	}
 	args := []string{}
-	if !b.machine.capSysResource {
-		runc := filepath.Join(b.work, "runc-without-sys-resource")
+	if !capSysResource {
+		runc := work.path("runc-without-sys-resource")
 		script, err := sources.ReadFile("programs/runc-without-sys-resource.sh")
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (b *builder) startEngine(ctx context.Context) error {
 		}
 		args = append(args, "--oom-score-adjust=0", "--add-runtime=limited="+runc, "--default-runtime=limited")
 	}
-	log, err := os.Create(filepath.Join(b.work, "dockerd.log"))
+	log, err := os.Create(work.path("dockerd.log"))
 	if err != nil {
 		return err
 	}
@@ -56,12 +56,12 @@ func (b *builder) startEngine(ctx context.Context) error {
 	pid := cmd.Process.Pid
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	fmt.Fprintf(b.progress, "• started the engine: dockerd %s; kill %d stops it\n", strings.Join(args, " "), pid)
-	return b.awaitEngine(ctx, ended, log.Name())
+	fmt.Fprintf(progress, "• started the engine: dockerd %s; kill %d stops it\n", strings.Join(args, " "), pid)
+	return awaitEngine(ctx, ended, log.Name())
 }
 
 // awaitEngine waits until the engine responds. It returns an error if dockerd ends, or if the engine does not respond within a minute.
-func (b *builder) awaitEngine(ctx context.Context, ended <-chan error, log string) error {
+func awaitEngine(ctx context.Context, ended <-chan error, log string) error {
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	for {
@@ -87,8 +87,8 @@ func answers(ctx context.Context) error {
 	return err
 }
 
-// loaded reports whether the engine has a node image that was built from inputs with this digest.
-func (b *builder) loaded(ctx context.Context, inputs string) bool {
-	label, err := command(ctx, "docker", "image", "inspect", "--format", `{{index .Config.Labels "`+inputsLabel+`"}}`, b.versions.nodeImage())
+// loaded reports whether the engine has a node image of this name that was built from inputs with this digest.
+func loaded(ctx context.Context, image, inputs string) bool {
+	label, err := command(ctx, "docker", "image", "inspect", "--format", `{{index .Config.Labels "`+inputsLabel+`"}}`, image)
 	return err == nil && label == inputs
 }

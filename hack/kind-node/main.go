@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -29,13 +32,29 @@ func main() {
 // builder builds one node image.
 type builder struct {
 	root          string // the root of the repository
-	work          string // the folder in which the steps keep their results
+	work          workFolder
 	controlPlanes string // a folder with built programs of the control plane; "" means that they have to be built
 	progress      io.Writer
+}
 
-	// Method build sets these before its first step.
-	machine  machine
-	versions versions
+// workFolder is the folder in which the steps keep their results.
+type workFolder string
+
+// path returns the path of a file in the folder.
+func (w workFolder) path(elements ...string) string {
+	return filepath.Join(append([]string{string(w)}, elements...)...)
+}
+
+// node returns the folder of the node's files: the root file system, the files of kind's base image, and the programs.
+func (w workFolder) node() string { return w.path("node") }
+
+// tools returns the folder of toolPackages.
+func (w workFolder) tools() string { return w.path("tools") }
+
+// rootFS returns the folder of the root file system. Its name has a digest of suite and packages, so other inputs give another folder.
+func (w workFolder) rootFS() string {
+	h := sha256.Sum256([]byte(suite + strings.Join(nodePackages, ",")))
+	return w.path("rootfs-" + hex.EncodeToString(h[:])[:12])
 }
 
 func run(ctx context.Context, args []string, progress io.Writer) error {
@@ -54,64 +73,69 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 		}
 		*work = filepath.Join(cache, "fairlead", "kind-node")
 	}
-	b := &builder{root: *root, work: *work, controlPlanes: *controlPlanes, progress: progress}
-	if err := os.MkdirAll(b.work, 0o755); err != nil {
+	b := &builder{root: *root, work: workFolder(*work), controlPlanes: *controlPlanes, progress: progress}
+	if err := os.MkdirAll(*work, 0o755); err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := b.build(ctx); err != nil {
-		return err
-	}
-	fmt.Fprintf(progress, "✓ %s (%s)\n", b.versions.nodeImage(), took(began))
-	return nil
-}
-
-// build runs all steps. A step does nothing if an earlier run has left its result.
-func (b *builder) build(ctx context.Context) error {
-	var err error
-	if b.machine, err = thisMachine(b.work); err != nil {
-		return err
-	}
-	if err := b.machine.check(); err != nil {
-		return err
-	}
-	fmt.Fprintf(b.progress, "• %s; results stay in %s\n", b.machine, b.work)
-	if b.versions, err = readVersions(ctx, b.root); err != nil {
-		return err
-	}
-	fmt.Fprintf(b.progress, "• %s\n", b.versions)
-	if err := b.installPackages(ctx); err != nil {
-		return err
-	}
-	if err := b.startEngine(ctx); err != nil {
-		return err
-	}
-	inputs, err := b.inputs()
+	image, err := b.build(ctx)
 	if err != nil {
 		return err
 	}
-	if b.loaded(ctx, inputs) {
-		fmt.Fprintln(b.progress, "• the engine has an image that was built from the same sources already")
-		return nil
+	fmt.Fprintf(progress, "✓ %s (%s)\n", image, took(began))
+	return nil
+}
+
+// build runs all steps, and returns the name of the image. A step does nothing if an earlier run has left its result.
+func (b *builder) build(ctx context.Context) (image string, err error) {
+	machine, err := thisMachine(string(b.work))
+	if err != nil {
+		return "", err
 	}
+	if err := machine.check(); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(b.progress, "• %s; results stay in %s\n", machine, b.work)
+	versions, err := readVersions(ctx, b.root)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(b.progress, "• %s\n", versions)
+	if err := installPackages(ctx, b.progress); err != nil {
+		return "", err
+	}
+	if err := startEngine(ctx, b.work, machine.capSysResource, b.progress); err != nil {
+		return "", err
+	}
+	inputs, err := inputsOf(b.root, versions.kind)
+	if err != nil {
+		return "", err
+	}
+	if loaded(ctx, versions.nodeImage(), inputs) {
+		fmt.Fprintln(b.progress, "• the engine has an image that was built from the same sources already")
+		return versions.nodeImage(), nil
+	}
+	programs := programs{work: b.work, root: b.root, given: b.controlPlanes, versions: versions, progress: b.progress}
+	node := node{dir: b.work.node(), rootFS: b.work.rootFS(), versions: versions, program: programs.path}
+	pods := podImages{work: b.work, versions: versions, program: programs.path, progress: b.progress}
 	for _, step := range []struct {
 		what string
 		do   func(context.Context) error
 	}{
-		{"building the programs", b.buildPrograms},
-		{"making the root file system from Debian's packages", b.makeRootFS},
-		{"laying out the node's files", b.layOutNode},
-		{"making the pods' images", b.storePodImages},
-		{"loading the node image", func(ctx context.Context) error { return b.loadNodeImage(ctx, inputs) }},
+		{"building the programs", programs.build},
+		{"making the root file system from Debian's packages", func(ctx context.Context) error { return makeRootFS(ctx, b.work.rootFS(), b.progress) }},
+		{"laying out the node's files", node.layOut},
+		{"making the pods' images", pods.store},
+		{"loading the node image", func(ctx context.Context) error { return node.load(ctx, b.work.path("node-image.tar"), inputs) }},
 	} {
 		began := time.Now()
 		fmt.Fprintf(b.progress, "• %s\n", step.what)
 		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.what, err)
+			return "", fmt.Errorf("%s: %w", step.what, err)
 		}
 		fmt.Fprintf(b.progress, "✓ %s (%s)\n", step.what, took(began))
 	}
-	return nil
+	return versions.nodeImage(), nil
 }
 
 func took(since time.Time) string { return time.Since(since).Round(time.Second).String() }

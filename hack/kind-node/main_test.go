@@ -118,16 +118,16 @@ func TestConstantsAreReadAsTheCompilerSeesThem(t *testing.T) {
 }
 
 func TestABuiltProgramIsNamedByItsInputs(t *testing.T) {
-	b := &builder{work: "/w", versions: versions{kubernetes: "v1.36.3", etcd: "v3.6.8"}}
-	newer := &builder{work: "/w", versions: versions{kubernetes: "v1.36.4", etcd: "v3.6.8"}}
-	if b.binOf("kubelet") == newer.binOf("kubelet") {
+	b := programs{work: "/w", versions: versions{kubernetes: "v1.36.3", etcd: "v3.6.8"}}
+	newer := programs{work: "/w", versions: versions{kubernetes: "v1.36.4", etcd: "v3.6.8"}}
+	if b.path("kubelet") == newer.path("kubelet") {
 		t.Error("another Kubernetes gives the same path")
 	}
-	if b.binOf("runc") != newer.binOf("runc") {
+	if b.path("runc") != newer.path("runc") {
 		t.Error("the path of runc must not depend on the version of Kubernetes")
 	}
 	seen := map[string]bool{}
-	for _, p := range b.programs() {
+	for _, p := range b.all() {
 		if seen[b.bin(p)] {
 			t.Errorf("two programs have the path %s", b.bin(p))
 		}

@@ -18,21 +18,26 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// node returns the folder of the node's files: the root file system, the files of kind's base image, and the programs.
-func (b *builder) node() string { return filepath.Join(b.work, "node") }
+// node is the file system of a node.
+type node struct {
+	dir      string // the folder of the node's files
+	rootFS   string // the folder of the root file system
+	versions versions
+	program  func(name string) string // returns the path of a built program
+}
 
-// layOutNode writes the node's files. It uses the same files as the Dockerfile of kind's base image and kind's build of a node image, and does the same with them.
-func (b *builder) layOutNode(ctx context.Context) error {
-	if err := os.RemoveAll(b.node()); err != nil {
+// layOut writes the node's files. It uses the same files as the Dockerfile of kind's base image and kind's build of a node image, and does the same with them.
+func (n node) layOut(ctx context.Context) error {
+	if err := os.RemoveAll(n.dir); err != nil {
 		return err
 	}
-	if _, err := command(ctx, "cp", "--archive", "--reflink=auto", b.rootFS(), b.node()); err != nil {
+	if _, err := command(ctx, "cp", "--archive", "--reflink=auto", n.rootFS, n.dir); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(b.node(), "var/cache/apt")); err != nil {
+	if err := os.RemoveAll(filepath.Join(n.dir, "var/cache/apt")); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{b.copyKindFiles, b.setUpSystemd, b.installPrograms, b.writeRuntimeSpec, b.writeManifests} {
+	for _, step := range []func(context.Context) error{n.copyKindFiles, n.setUpSystemd, n.installPrograms, n.writeRuntimeSpec, n.writeManifests} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -41,8 +46,8 @@ func (b *builder) layOutNode(ctx context.Context) error {
 }
 
 // copyKindFiles copies the files of kind's base image, and changes some of their settings for this image.
-func (b *builder) copyKindFiles(context.Context) error {
-	from := filepath.Join(b.versions.kindDir, "images", "base", "files")
+func (n node) copyKindFiles(context.Context) error {
+	from := filepath.Join(n.versions.kindDir, "images", "base", "files")
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -58,27 +63,27 @@ func (b *builder) copyKindFiles(context.Context) error {
 		if strings.Contains(filepath.Dir(relative), "bin") {
 			mode = 0o755
 		}
-		return install(path, filepath.Join(b.node(), relative), mode)
+		return install(path, filepath.Join(n.dir, relative), mode)
 	})
 	if err != nil {
 		return err
 	}
 	// Without CAP_SYS_RESOURCE no process can lower an OOM score. With this setting, containerd takes the lowest score that it
 	// is allowed to set.
-	config := filepath.Join(b.node(), "etc/containerd/config.toml")
+	config := filepath.Join(n.dir, "etc/containerd/config.toml")
 	content, err := os.ReadFile(config)
 	if err != nil {
 		return err
 	}
 	was, is := []byte("restrict_oom_score_adj = false"), []byte("restrict_oom_score_adj = true")
 	if !bytes.Contains(content, was) {
-		return fmt.Errorf("containerd's configuration in kind %s has no %q", b.versions.kind, was)
+		return fmt.Errorf("containerd's configuration in kind %s has no %q", n.versions.kind, was)
 	}
 	if err := os.WriteFile(config, bytes.Replace(content, was, is, 1), 0o644); err != nil {
 		return err
 	}
 	// On cgroup v1, the kubelet does not run without this flag. On cgroup v2 the flag has no effect.
-	kubelet := filepath.Join(b.node(), "etc/default/kubelet")
+	kubelet := filepath.Join(n.dir, "etc/default/kubelet")
 	if content, err = os.ReadFile(kubelet); err != nil {
 		return err
 	}
@@ -93,9 +98,9 @@ var unwantedUnits = []string{
 	"lib/systemd/system/basic.target.wants/*", "lib/systemd/system/sysinit.target.wants/systemd-tmpfiles-setup.service",
 }
 
-func (b *builder) setUpSystemd(ctx context.Context) error {
+func (n node) setUpSystemd(ctx context.Context) error {
 	for _, pattern := range unwantedUnits {
-		found, err := filepath.Glob(filepath.Join(b.node(), pattern))
+		found, err := filepath.Glob(filepath.Join(n.dir, pattern))
 		if err != nil {
 			return err
 		}
@@ -105,7 +110,7 @@ func (b *builder) setUpSystemd(ctx context.Context) error {
 			}
 		}
 	}
-	journal, err := os.OpenFile(filepath.Join(b.node(), "etc/systemd/journald.conf"), os.O_APPEND|os.O_WRONLY, 0o644)
+	journal, err := os.OpenFile(filepath.Join(n.dir, "etc/systemd/journald.conf"), os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -116,21 +121,21 @@ func (b *builder) setUpSystemd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	init := filepath.Join(b.node(), "usr/sbin/init")
+	init := filepath.Join(n.dir, "usr/sbin/init")
 	if err := os.RemoveAll(init); err != nil {
 		return err
 	}
 	if err := os.Symlink("/usr/lib/systemd/systemd", init); err != nil {
 		return err
 	}
-	if _, err := command(ctx, "chroot", b.node(), "systemctl", "enable", "kubelet.service", "containerd.service", "undo-mount-hacks.service"); err != nil {
+	if _, err := command(ctx, "chroot", n.dir, "systemctl", "enable", "kubelet.service", "containerd.service", "undo-mount-hacks.service"); err != nil {
 		return err
 	}
-	_, err = command(ctx, "chroot", b.node(), "systemctl", "mask", "systemd-binfmt.service")
+	_, err = command(ctx, "chroot", n.dir, "systemctl", "mask", "systemd-binfmt.service")
 	return err
 }
 
-func (b *builder) installPrograms(context.Context) error {
+func (n node) installPrograms(context.Context) error {
 	for dir, names := range map[string][]string{
 		"usr/bin":        {"kubeadm", "kubelet", "kubectl"},
 		"usr/local/bin":  {"containerd", "ctr", "containerd-shim-runc-v2", "crictl"},
@@ -138,22 +143,22 @@ func (b *builder) installPrograms(context.Context) error {
 		"opt/cni/bin":    {"host-local", "loopback", "ptp", "portmap"},
 	} {
 		for _, name := range names {
-			if err := install(b.binOf(name), filepath.Join(b.node(), dir, name), 0o755); err != nil {
+			if err := install(n.program(name), filepath.Join(n.dir, dir, name), 0o755); err != nil {
 				return err
 			}
 		}
 	}
 	for _, dir := range []string{"etc/cni/net.d", "etc/kubernetes/manifests", "kind/manifests"} {
-		if err := os.MkdirAll(filepath.Join(b.node(), dir), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(n.dir, dir), 0o755); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(b.node(), "kind/version"), []byte(b.versions.kubernetes), 0o644)
+	return os.WriteFile(filepath.Join(n.dir, "kind/version"), []byte(n.versions.kubernetes), 0o644)
 }
 
 // writeRuntimeSpec writes the OCI specification that containerd uses for every container: containerd's default, with kind's hook.
-func (b *builder) writeRuntimeSpec(ctx context.Context) error {
-	printed, err := command(ctx, b.binOf("ctr"), "oci", "spec")
+func (n node) writeRuntimeSpec(ctx context.Context) error {
+	printed, err := command(ctx, n.program("ctr"), "oci", "spec")
 	if err != nil {
 		return err
 	}
@@ -169,30 +174,31 @@ func (b *builder) writeRuntimeSpec(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(b.node(), "etc/containerd/cri-base.json"), content, 0o644)
+	return os.WriteFile(filepath.Join(n.dir, "etc/containerd/cri-base.json"), content, 0o644)
 }
 
 // writeManifests writes the manifests that kind applies to a new cluster. kind's source has them as constants.
-func (b *builder) writeManifests(context.Context) error {
-	constants, err := readConstants(filepath.Join(b.versions.kindDir, "pkg", "build", "nodeimage"))
+func (n node) writeManifests(context.Context) error {
+	constants, err := readConstants(filepath.Join(n.versions.kindDir, "pkg", "build", "nodeimage"))
 	if err != nil {
 		return err
 	}
 	for file, constant := range map[string]string{"default-cni.yaml": "defaultCNIManifest", "default-storage.yaml": "defaultStorageManifest"} {
 		manifest := constants[constant]
 		if manifest == "" {
-			return fmt.Errorf("kind %s has no constant %s", b.versions.kind, constant)
+			return fmt.Errorf("kind %s has no constant %s", n.versions.kind, constant)
 		}
-		if err := os.WriteFile(filepath.Join(b.node(), "kind/manifests", file), []byte(manifest), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(n.dir, "kind/manifests", file), []byte(manifest), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// loadNodeImage packs the node's files as an image, and loads the image into the engine.
-func (b *builder) loadNodeImage(ctx context.Context, inputs string) error {
-	image, err := withFolder(empty.Image, b.node(), "")
+// load packs the node's files as an image, and loads the image into the engine. archive is the path of the packed image, and inputs the
+// digest of everything from which it was built.
+func (n node) load(ctx context.Context, archive, inputs string) error {
+	image, err := withFolder(empty.Image, n.dir, "")
 	if err != nil {
 		return err
 	}
@@ -200,21 +206,20 @@ func (b *builder) loadNodeImage(ctx context.Context, inputs string) error {
 		Env:        []string{"container=docker", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 		Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
 		StopSignal: "SIGRTMIN+3", // at this signal systemd shuts down; at SIGTERM it would restart itself
-		Labels:     map[string]string{inputsLabel: inputs, "org.opencontainers.image.version": b.versions.kubernetes},
+		Labels:     map[string]string{inputsLabel: inputs, "org.opencontainers.image.version": n.versions.kubernetes},
 	})
 	if err != nil {
 		return err
 	}
-	tag, err := name.NewTag(b.versions.nodeImage())
+	tag, err := name.NewTag(n.versions.nodeImage())
 	if err != nil {
 		return err
 	}
-	archive := filepath.Join(b.work, "node-image.tar")
 	if err := tarball.WriteToFile(archive, tag, image); err != nil {
 		return fmt.Errorf("writing %s: %w", archive, err)
 	}
 	if _, err := command(ctx, "docker", "load", "--quiet", "--input", archive); err != nil {
 		return err
 	}
-	return os.Remove(b.node() + ".tar") // the archive of the image has the same files, so remove this one
+	return os.Remove(n.dir + ".tar") // the archive of the image has the same files, so remove this one
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -24,7 +25,7 @@ var hostPackages = map[string]string{
 }
 
 // installPackages prints the missing packages, and installs them with apt-get.
-func (b *builder) installPackages(ctx context.Context) error {
+func installPackages(ctx context.Context, progress io.Writer) error {
 	var missing []string
 	for name, file := range hostPackages {
 		if !installed(file) {
@@ -35,7 +36,7 @@ func (b *builder) installPackages(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(missing)
-	fmt.Fprintf(b.progress, "• installing with apt-get: %s\n", strings.Join(missing, " "))
+	fmt.Fprintf(progress, "• installing with apt-get: %s\n", strings.Join(missing, " "))
 	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
 	if _, err := commandIn(ctx, "", quiet, "apt-get", "update", "-qq"); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,12 +29,21 @@ const (
 	withoutStores = "no_aufs no_zfs no_btrfs no_devmapper"
 )
 
-// programs returns all programs, in the order in which they are built.
-func (b *builder) programs() []program {
+// programs are the programs of the node image, and where they are built.
+type programs struct {
+	work     workFolder
+	root     string // the root of the repository
+	given    string // a folder with built programs of the control plane; "" means that they have to be built
+	versions versions
+	progress io.Writer
+}
+
+// all returns all programs, in the order in which they are built.
+func (set programs) all() []program {
 	component := " -X k8s.io/component-base/version."
-	minor, _, _ := strings.Cut(strings.TrimPrefix(b.versions.kubernetes, "v1."), ".")
+	minor, _, _ := strings.Cut(strings.TrimPrefix(set.versions.kubernetes, "v1."), ".")
 	// Without these linker flags the API server would report no version, and clients that read it would fail.
-	kubernetes := small + component + "gitVersion=" + b.versions.kubernetes + component + "gitMajor=1" + component + "gitMinor=" + minor
+	kubernetes := small + component + "gitVersion=" + set.versions.kubernetes + component + "gitMajor=1" + component + "gitMinor=" + minor
 	var all []program
 	all = append(all, program{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: small})
 	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kube-proxy", "kubeadm", "kubelet"} {
@@ -59,50 +69,50 @@ func (b *builder) programs() []program {
 }
 
 // bin returns the path of a built program. The name of the folder is a digest of the program's inputs, so other inputs give another path.
-func (b *builder) bin(p program) string {
+func (set programs) bin(p program) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%+v\n", p)
 	if p.module == "" {
-		fmt.Fprintln(h, b.versions.kubernetes, b.versions.etcd)
+		fmt.Fprintln(h, set.versions.kubernetes, set.versions.etcd)
 	}
 	if own, err := sources.ReadFile("programs/" + p.name + ".go.txt"); err == nil {
 		_, _ = h.Write(own)
 	}
-	return filepath.Join(b.work, "bin", hex.EncodeToString(h.Sum(nil))[:12], p.name)
+	return set.work.path("bin", hex.EncodeToString(h.Sum(nil))[:12], p.name)
 }
 
-// binOf returns the path of the built program with this name.
-func (b *builder) binOf(name string) string {
-	for _, p := range b.programs() {
+// path returns the path of the built program with this name.
+func (set programs) path(name string) string {
+	for _, p := range set.all() {
 		if p.name == name {
-			return b.bin(p)
+			return set.bin(p)
 		}
 	}
 	panic("no program " + name)
 }
 
-// buildPrograms builds the programs that are not in the work folder yet. It copies those that the folder controlPlanes has.
-func (b *builder) buildPrograms(ctx context.Context) error {
-	all := b.programs()
+// build builds the programs that are not in the work folder yet. It copies those that the folder given has.
+func (set programs) build(ctx context.Context) error {
+	all := set.all()
 	for i, p := range all {
-		to := b.bin(p)
+		to := set.bin(p)
 		if _, err := os.Stat(to); err == nil {
 			continue
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
-		if given := filepath.Join(b.controlPlanes, p.name); b.controlPlanes != "" && p.module == "" {
+		if given := filepath.Join(set.given, p.name); set.given != "" && p.module == "" {
 			if content, err := os.ReadFile(given); err == nil {
 				if err := os.WriteFile(to, content, 0o755); err != nil {
 					return err
 				}
-				fmt.Fprintf(b.progress, "  copied %s from %s (%d of %d)\n", p.name, b.controlPlanes, i+1, len(all))
+				fmt.Fprintf(set.progress, "  copied %s from %s (%d of %d)\n", p.name, set.given, i+1, len(all))
 				continue
 			}
 		}
 		began := time.Now()
-		dir, err := b.source(ctx, p)
+		dir, err := set.source(ctx, p)
 		if err != nil {
 			return fmt.Errorf("laying out the source of %s: %w", p.name, err)
 		}
@@ -116,19 +126,19 @@ func (b *builder) buildPrograms(ctx context.Context) error {
 		if err := os.Rename(to+".partial", to); err != nil {
 			return err
 		}
-		fmt.Fprintf(b.progress, "  built %s (%d of %d, %s)\n", p.name, i+1, len(all), took(began))
+		fmt.Fprintf(set.progress, "  built %s (%d of %d, %s)\n", p.name, i+1, len(all), took(began))
 	}
 	// Users and the end-to-end suite look for kubectl here.
-	return install(b.binOf("kubectl"), filepath.Join(b.work, "kubectl"), 0o755)
+	return install(set.path("kubectl"), set.work.path("kubectl"), 0o755)
 }
 
 // source returns a folder with the source of a program. The folder is a copy, because Go's module cache is read-only. The program's module is the main module of the build, so the
 // replace directives in its go.mod have an effect.
-func (b *builder) source(ctx context.Context, p program) (string, error) {
+func (set programs) source(ctx context.Context, p program) (string, error) {
 	if p.module == "" {
-		return b.controlPlanesSource()
+		return set.controlPlanesSource()
 	}
-	dir := filepath.Join(b.work, "src", filepath.Base(strings.TrimSuffix(p.module, "/v2"))+"@"+p.version)
+	dir := set.work.path("src", filepath.Base(strings.TrimSuffix(p.module, "/v2"))+"@"+p.version)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
@@ -154,12 +164,12 @@ func (b *builder) source(ctx context.Context, p program) (string, error) {
 }
 
 // controlPlanesSource writes the control planes' module into a folder, under the file names that Go needs, and adds the source of kindnet.
-func (b *builder) controlPlanesSource() (string, error) {
-	dir := filepath.Join(b.work, "src", "control-planes")
+func (set programs) controlPlanesSource() (string, error) {
+	dir := set.work.path("src", "control-planes")
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	module := os.DirFS(filepath.Join(b.root, filepath.FromSlash(controlPlanesModule)))
+	module := os.DirFS(filepath.Join(set.root, filepath.FromSlash(controlPlanesModule)))
 	write := func(to string, content []byte) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err

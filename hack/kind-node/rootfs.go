@@ -4,10 +4,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,26 +21,20 @@ var nodePackages = []string{
 	"pigz", "e2fsprogs", "bash", "ca-certificates", "curl", "jq", "procps", "hostname", "busybox-static",
 }
 
-// rootFS returns the folder of the root file system. Its name has a digest of suite and packages, so other inputs give another folder.
-func (b *builder) rootFS() string {
-	h := sha256.Sum256([]byte(suite + strings.Join(nodePackages, ",")))
-	return filepath.Join(b.work, "rootfs-"+hex.EncodeToString(h[:])[:12])
-}
-
-// makeRootFS makes the root file system with debootstrap, unless an earlier run has made it.
-func (b *builder) makeRootFS(ctx context.Context) error {
-	if _, err := os.Stat(b.rootFS()); err == nil {
+// makeRootFS makes the root file system in a folder with debootstrap, unless an earlier run has made it.
+func makeRootFS(ctx context.Context, dir string, progress io.Writer) error {
+	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
 	mirror, err := mirrorOf(ctx)
 	if err != nil {
 		return err
 	}
-	partial := b.rootFS() + ".partial"
+	partial := dir + ".partial"
 	if err := os.RemoveAll(partial); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.progress, "  debootstrap %s from %s\n", suite, mirror)
+	fmt.Fprintf(progress, "  debootstrap %s from %s\n", suite, mirror)
 	if _, err := command(ctx, "debootstrap", "--variant=minbase", "--include="+strings.Join(nodePackages, ","), suite, partial, mirror); err != nil {
 		return err
 	}
@@ -50,7 +43,7 @@ func (b *builder) makeRootFS(ctx context.Context) error {
 			return err
 		}
 	}
-	return os.Rename(partial, b.rootFS())
+	return os.Rename(partial, dir)
 }
 
 // mirrorOf returns the URL of the Debian mirror in apt's configuration.

@@ -28,7 +28,7 @@ const (
 // controlPlanesModule is the folder of the control planes' module, relative to the root of the repository.
 const controlPlanesModule = "internal/sandbox/binaries/module"
 
-// sources are those inputs of the image that are in this folder. Method inputs includes them in its digest.
+// sources are those inputs of the image that are in this folder. Function inputsOf includes them in its digest.
 //
 //go:embed *.go go.mod programs
 var sources embed.FS
@@ -79,11 +79,11 @@ func required(goMod, module string) string {
 	return ""
 }
 
-// inputs returns a digest of everything on which the content of the image depends.
-func (b *builder) inputs() (string, error) {
+// inputsOf returns a digest of everything on which the content of the image depends: the version of kind, and files of the repository.
+func inputsOf(root, kind string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, runtime.Version(), runtime.GOARCH, b.versions.kind)
-	module := os.DirFS(filepath.Join(b.root, filepath.FromSlash(controlPlanesModule)))
+	fmt.Fprintln(h, runtime.Version(), runtime.GOARCH, kind)
+	module := os.DirFS(filepath.Join(root, filepath.FromSlash(controlPlanesModule)))
 	for _, files := range []fs.FS{sources, module} {
 		err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {

@@ -9,12 +9,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate/evidence"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
@@ -23,41 +21,6 @@ import (
 // pushTime is how long the collector delays the pass over a Delivery while the host pushes. The host is about to write
 // that Delivery. If the collector wrote the status first, the host's write would fail with a conflict.
 const pushTime = 2 * time.Second
-
-// pass judges the objects of one Delivery once. For each entry of the inventory it adds at most one line to the status.
-// Then it publishes the status.
-type pass struct {
-	delivery *v1alpha1.Delivery // as the index had it when the pass began
-	memory   *memory
-
-	before map[lineKey]*v1alpha1.ObjectStatus // the lines that the status has now
-	lines  []v1alpha1.ObjectStatus            // the lines of the new status
-	// evidenceBefore is the evidence that the status has now, and evidence that of the new status.
-	evidenceBefore map[lineKey]*v1alpha1.Evidence
-	evidence       []v1alpha1.ObjectEvidence
-	// answers are the answers of the new status to the requests for evidence.
-	answers []v1alpha1.EvidenceAnswer
-	// progress reports whether an entry of the inventory is of a kind with progress.
-	progress bool
-	// complete reports whether the pass judged each object of a kind with progress in its present state.
-	complete bool
-	// version is the version that the first object with a version reports; "" when none does.
-	version string
-	// subscriptions are the versions of the Subscriptions with a target, filled entry by entry.
-	subscriptions []v1alpha1.ObservedSubscription
-	// again is the time until the next pass if no event comes; zero if no such pass is needed.
-	again time.Duration
-	// explaining is how long the pass has read explanations of unhealthy objects.
-	explaining time.Duration
-	// failed is the first error of a read.
-	failed error
-}
-
-// lineKey identifies a line of a status.
-type lineKey struct {
-	schema.GroupKind
-	name string
-}
 
 // observer makes the passes over Deliveries.
 type observer struct {
@@ -108,16 +71,7 @@ func (o *observer) open(name string) (*pass, time.Duration) {
 	if left := publishEvery - o.clock.Since(known.Memory.published); left > 0 {
 		return nil, left // a pass could not write the status yet, so it must not read objects yet
 	}
-	p := &pass{delivery: known.Delivery, memory: known.Memory, complete: true, before: map[lineKey]*v1alpha1.ObjectStatus{}, evidenceBefore: map[lineKey]*v1alpha1.Evidence{}}
-	for i := range p.delivery.Status.Objects {
-		line := &p.delivery.Status.Objects[i]
-		p.before[lineKey{schema.GroupKind{Group: line.Group, Kind: line.Kind}, line.Name}] = line
-	}
-	for i := range p.delivery.Status.Evidence {
-		found := &p.delivery.Status.Evidence[i]
-		p.evidenceBefore[lineKey{schema.GroupKind{Group: found.Group, Kind: found.Kind}, found.Name}] = &found.Evidence
-	}
-	return p, 0
+	return newPass(known.Delivery, known.Memory), 0
 }
 
 // isPushing reports whether the host is about to write this Delivery.
@@ -244,90 +198,3 @@ func notGranted(gr schema.GroupResource) health.Verdict {
 			group, gr.Resource, v1alpha1.LabelAggregateToCollector),
 	}
 }
-
-// addLine adds the line of an object, from its verdict and its drift. An object that is healthy and has not drifted
-// gets no line, except to report a deprecation: then the verdict has a reason.
-func (p *pass) addLine(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, drift *v1alpha1.Drift) {
-	if v.Health == v1alpha1.Healthy && v.Reason == "" && drift == nil {
-		return
-	}
-	line := v1alpha1.ObjectStatus{
-		Group: e.Group, Kind: e.Kind, Name: e.Name,
-		Health: v.Health, Reason: v.Reason, Message: v.Message,
-		SinceTime: metav1.NewTime(now).Rfc3339Copy(),
-		Drift:     drift,
-	}
-	if v.Health == v1alpha1.Healthy && drift != nil {
-		line.Reason, line.Message = v1alpha1.ReasonDrifted, driftMessage(e, drift)
-	}
-	if before := p.before[keyOf(e)]; before != nil && before.Health == line.Health {
-		line.SinceTime = before.SinceTime
-	}
-	p.lines = append(p.lines, line)
-}
-
-// keep copies into the new status the line that the object has in the present status, and a Subscription's versions.
-func (p *pass) keep(e *v1alpha1.InventoryEntry) {
-	p.keepVersions(e)
-	if before := p.before[keyOf(e)]; before != nil {
-		p.lines = append(p.lines, *before)
-		p.addEvidence(e)
-	}
-}
-
-// keepVersions copies into the new status the versions that a Subscription has in the present status.
-func (p *pass) keepVersions(e *v1alpha1.InventoryEntry) {
-	if !health.HasVersion(deliveryindex.KindOf(e)) {
-		return
-	}
-	for _, s := range p.delivery.Status.Subscriptions {
-		if s.Name == e.Name {
-			p.subscriptions = append(p.subscriptions, s)
-		}
-	}
-}
-
-// keepHealth copies into the new status the line that the object has in the present status. It leaves out the drift,
-// because the host is about to apply the object again.
-func (p *pass) keepHealth(e *v1alpha1.InventoryEntry) {
-	p.keepVersions(e)
-	before := p.before[keyOf(e)]
-	if before == nil || before.Health == v1alpha1.Healthy || before.Reason == v1alpha1.ReasonAPIServed || before.Reason == v1alpha1.ReasonUnfinished {
-		return
-	}
-	line := *before
-	line.Drift = nil
-	p.lines = append(p.lines, line)
-	p.addEvidence(e)
-}
-
-// evidenceOf returns what is known about an object: the evidence that the collector gathered last, or else that of the present status; nil
-// if there is none.
-func (p *pass) evidenceOf(key lineKey) *v1alpha1.Evidence {
-	if gathered, ok := p.memory.gathered[key]; ok {
-		return &gathered
-	}
-	return p.evidenceBefore[key]
-}
-
-// addEvidence adds to the new status the evidence about an object that has a line and is not healthy.
-func (p *pass) addEvidence(e *v1alpha1.InventoryEntry) {
-	if found := p.evidenceOf(keyOf(e)); !evidence.IsEmpty(found) && p.hasRoom() {
-		p.evidence = append(p.evidence, v1alpha1.ObjectEvidence{Group: e.Group, Kind: e.Kind, Name: e.Name, Evidence: *found})
-	}
-}
-
-// rendersAnew reports whether the present status is about another rendering than the target's.
-func (p *pass) rendersAnew() bool {
-	return p.delivery.Status.ObservedRendering != p.delivery.Spec.Target.Rendering
-}
-
-// hasRoom reports whether the new status can have the evidence about another object.
-func (p *pass) hasRoom() bool { return len(p.evidence) < evidence.MaxObjects }
-
-// recheck makes the next pass due after this time, unless another call has made it due sooner.
-func (p *pass) recheck(after time.Duration) {
-	p.again = sooner(p.again, max(after, 0))
-}
-
-func keyOf(e *v1alpha1.InventoryEntry) lineKey { return lineKey{deliveryindex.KindOf(e), e.Name} }

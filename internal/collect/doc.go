@@ -14,7 +14,7 @@
 //
 // Where to look:
 //
-//   - deliverypass.go makes a pass.
+//   - deliverypass.go makes a pass, and pass.go has its lines and its evidence.
 //   - objectwatches.go and the package objectcache keep the records that a pass compares; drift.go compares them.
 //   - health.go and healthinputs.go read the objects that a verdict needs.
 //   - answers.go answers requests for evidence.

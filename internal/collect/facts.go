@@ -64,26 +64,6 @@ type facts struct {
 	classesSeen int
 }
 
-// nameSet is a set of names. known is true after the first list.
-type nameSet struct {
-	names map[string]struct{}
-	known bool
-}
-
-func (s *nameSet) put(name string)  { s.names[name] = struct{}{} }
-func (s *nameSet) drop(name string) { delete(s.names, name) }
-func (s *nameSet) has(name string) bool {
-	_, ok := s.names[name]
-	return ok
-}
-
-func (s *nameSet) replace(names []string) {
-	s.names, s.known = make(map[string]struct{}, len(names)), true
-	for _, name := range names {
-		s.put(name)
-	}
-}
-
 func newFacts(client *memberclient.Client, looks *lookQueue) *facts {
 	return &facts{
 		client: client, looks: looks, changed: make(chan struct{}, 1),

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,15 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/evidence"
-	"github.com/fairlead-dev/fairlead/federate/health"
-	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
@@ -166,23 +162,6 @@ func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) 
 	return errOvertaken
 }
 
-// status makes the new status from the lines, without the evidence. It is empty if no object has progress and there are no lines.
-func (p *pass) status() v1alpha1.DeliveryStatus {
-	before := &p.delivery.Status
-	status := v1alpha1.DeliveryStatus{Objects: p.lines, Subscriptions: p.subscriptions}
-	if !p.progress && len(p.lines) == 0 {
-		return status
-	}
-	status.ObservedRendering, status.Version = before.ObservedRendering, p.version
-	if p.complete {
-		status.ObservedRendering = p.delivery.Spec.Target.Rendering
-	}
-	if status.Version == "" && p.listsVersioned() {
-		status.Version = before.Version // the last installed version stays until another is installed
-	}
-	return status
-}
-
 // statusPatch is the merge patch that writes a status. The API server refuses the patch if the Delivery on the member
 // no longer has the resourceVersion and the uid of the Delivery that the pass judged.
 func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, error) {
@@ -215,17 +194,6 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 	return json.Marshal(patch)
 }
 
-// listsVersioned reports whether the inventory lists an object of a kind whose verdict has a version, such as a
-// Subscription.
-func (p *pass) listsVersioned() bool {
-	for i := range p.delivery.Spec.Inventory {
-		if health.HasVersion(deliveryindex.KindOf(&p.delivery.Spec.Inventory[i])) {
-			return true
-		}
-	}
-	return false
-}
-
 // evidenceAgain is how long the collector writes no evidence into a Delivery after the member did not store it as it was written. The
 // CRD on a member that was joined by an earlier version has no field for it, until hostctl joins the member again.
 const evidenceAgain = 10 * time.Minute
@@ -250,41 +218,6 @@ func (w *publisher) omitEvidence(ctx context.Context, p *pass, why error) {
 		p.memory.omitsEvidence = true
 		klog.FromContext(ctx).Info("The member does not store evidence about unhealthy objects, so their states are written without it; if it was joined by an earlier version, "+
 			"run `hostctl join` for it again", "delivery", p.delivery.Name, "reason", why.Error())
-	}
-}
-
-// boundedEvidence returns the evidence of the new status; nil while the member does not store it.
-func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
-	if now.Before(p.memory.noEvidenceUntil) {
-		return nil
-	}
-	return evidence.Bound(p.evidence)
-}
-
-// boundedAnswers returns the answers of the new status; nil while the member does not store evidence.
-func (p *pass) boundedAnswers(now time.Time) []v1alpha1.EvidenceAnswer {
-	if now.Before(p.memory.noEvidenceUntil) {
-		return nil
-	}
-	return evidence.BoundAnswers(p.answers)
-}
-
-// boundGathered cuts the gathered evidence as that of the new status is cut, and drops that of objects that the Delivery lists no more.
-// Evidence that cannot be written then takes no more memory than written evidence.
-func (p *pass) boundGathered(bounded []v1alpha1.ObjectEvidence) {
-	if len(p.memory.gathered) == 0 {
-		return
-	}
-	listed := map[lineKey]bool{}
-	for i := range p.delivery.Spec.Inventory {
-		listed[keyOf(&p.delivery.Spec.Inventory[i])] = true
-	}
-	maps.DeleteFunc(p.memory.gathered, func(key lineKey, _ v1alpha1.Evidence) bool { return !listed[key] })
-	for i := range bounded {
-		key := lineKey{schema.GroupKind{Group: bounded[i].Group, Kind: bounded[i].Kind}, bounded[i].Name}
-		if found, ok := p.memory.gathered[key]; ok && !evidence.IsEmpty(&found) {
-			p.memory.gathered[key] = bounded[i].Evidence
-		}
 	}
 }
 

@@ -43,29 +43,29 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	n := 0
 	for ; n < 1000; n++ {
 		e := newDecoded(wordy(fmt.Sprint("d", n), 1000))
-		if !b.hasRoomFor(e.Name, e.summary) {
+		if !b.summaries.hasRoomFor(e.Name, e.summary) {
 			break
 		}
-		b.put(e)
-		b.put(e) // storing the same Delivery again adds no weight
+		b.sink.put(e)
+		b.sink.put(e) // storing the same Delivery again adds no weight
 	}
-	if n < 10 || b.weight > maxWeight {
-		t.Fatalf("%d Deliveries of %d MiB", n, b.weight>>20)
+	if n < 10 || b.summaries.weight > maxWeight {
+		t.Fatalf("%d Deliveries of %d MiB", n, b.summaries.weight>>20)
 	}
-	if another := newDecoded(wordy("d0", 999)); !b.hasRoomFor(another.Name, another.summary) {
+	if another := newDecoded(wordy("d0", 999)); !b.summaries.hasRoomFor(another.Name, another.summary) {
 		t.Error("a Delivery that is known cannot become smaller")
 	}
 	b.calls = nil
-	b.noteUnreadable(errTooMuch.Error())
-	b.noteUnreadable(errTooMuch.Error())
-	if got := b.record(web).Unreadable; !strings.Contains(got, "64 MiB") {
+	b.sink.noteUnreadable(errTooMuch.Error())
+	b.sink.noteUnreadable(errTooMuch.Error())
+	if got := b.summaries.record(web.Delivery()).Unreadable; !strings.Contains(got, "64 MiB") {
 		t.Errorf("the record does not give the reason: %q", got)
 	}
 	b.Replace()
 	if diff := cmp.Diff([]string{"east unreadable", "east readable again"}, slices.DeleteFunc(b.calls, func(s string) bool { return !strings.Contains(s, "readable") })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if b.weight != 0 || b.record(web).Unreadable != "" {
-		t.Errorf("without Deliveries the weight is %d, unreadable because %q", b.weight, b.record(web).Unreadable)
+	if b.summaries.weight != 0 || b.summaries.record(web.Delivery()).Unreadable != "" {
+		t.Errorf("without Deliveries the weight is %d, unreadable because %q", b.summaries.weight, b.summaries.record(web.Delivery()).Unreadable)
 	}
 }

@@ -43,16 +43,16 @@ func (e *decoded) DeepCopyObject() runtime.Object {
 // event, so decoding has to be cheap. Client-go's decoder takes twice the time and memory (BenchmarkAnEventOfAWatch),
 // among other reasons because it decodes managedFields, which are half of an event.
 type decoder struct {
-	index  *Index
+	sink   *sink
 	body   io.Closer
 	events *json.Decoder
 }
 
 // newWatch returns a watch of the events in body, which is the answer to a watch request. The watch ends with the body.
-func newWatch(x *Index, body io.ReadCloser) apiwatch.Interface {
+func newWatch(s *sink, body io.ReadCloser) apiwatch.Interface {
 	// If the connection breaks, or body has bytes that are no event, the watch ends with an error, and the reflector lists
 	// again.
-	return apiwatch.NewStreamWatcher(&decoder{index: x, body: body, events: json.NewDecoder(body)},
+	return apiwatch.NewStreamWatcher(&decoder{sink: s, body: body, events: json.NewDecoder(body)},
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding"))
 }
 
@@ -130,8 +130,8 @@ func (d *decoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 		return "", nil, fmt.Errorf("reading an event of the watch of Deliveries: its object is a %s and not a Delivery", cut(is.Kind, maxName))
 	}
 	e := newDecoded(is.delivery())
-	if raw.Type != apiwatch.Deleted && !d.index.hasRoomFor(e.Name, e.summary) {
-		d.index.noteUnreadable(errTooMuch.Error())
+	if raw.Type != apiwatch.Deleted && !d.sink.summaries.hasRoomFor(e.Name, e.summary) {
+		d.sink.noteUnreadable(errTooMuch.Error())
 		return apiwatch.Error, &metav1.Status{Status: metav1.StatusFailure, Message: errTooMuch.Error()}, nil
 	}
 	return raw.Type, e, nil

@@ -18,7 +18,7 @@ import (
 
 // told returns one line for each event that the decoder reads from the answer to a watch.
 func told(b *bench, answer string) (lines []string) {
-	w := newWatch(b.Index, io.NopCloser(strings.NewReader(answer)))
+	w := newWatch(b.sink, io.NopCloser(strings.NewReader(answer)))
 	defer w.Stop()
 	for e := range w.ResultChan() {
 		switch is := e.Object.(type) {
@@ -83,7 +83,7 @@ func TestWhichEventsOfAWatchAreDecoded(t *testing.T) {
 
 func TestAWatchEndsWhereTheMemoryForTheMemberDoes(t *testing.T) {
 	b := newBench(t)
-	b.weight = maxWeight
+	b.summaries.weight = maxWeight
 	small := raw("ADDED", `{"kind":"Delivery","metadata":{"name":"d"}}`)
 	if diff := cmp.Diff([]string{"ERROR 0 " + errTooMuch.Error()}, told(b, small)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -97,7 +97,7 @@ func FuzzWatch(f *testing.F) {
 	f.Add(strings.Repeat(`{"object":`, 5))
 	f.Fuzz(func(t *testing.T, answer string) {
 		b := newBench(t)
-		w := newWatch(b.Index, io.NopCloser(strings.NewReader(answer)))
+		w := newWatch(b.sink, io.NopCloser(strings.NewReader(answer)))
 		defer w.Stop()
 		for e := range w.ResultChan() {
 			is, ok := e.Object.(*decoded)
@@ -107,9 +107,9 @@ func FuzzWatch(f *testing.F) {
 			case ok && is.summary.Status != nil && len(is.summary.Status.Objects) > maxObjects:
 				t.Fatalf("%d objects are kept", len(is.summary.Status.Objects))
 			case ok && e.Type == apiwatch.Deleted:
-				b.remove(is.Name)
+				b.sink.remove(is.Name)
 			case ok && e.Type != apiwatch.Bookmark:
-				b.put(is)
+				b.sink.put(is)
 			}
 		}
 	})
@@ -133,7 +133,7 @@ func BenchmarkAnEventOfAWatch(b *testing.B) {
 	b.ReportAllocs()
 	x := &Index{}
 	for b.Loop() {
-		s := &decoder{index: x, body: io.NopCloser(nil), events: json.NewDecoder(strings.NewReader(one))}
+		s := &decoder{sink: x.sink, body: io.NopCloser(nil), events: json.NewDecoder(strings.NewReader(one))}
 		if _, _, err := s.Decode(); err != nil {
 			b.Fatal(err)
 		}

@@ -220,7 +220,7 @@ func TestAWatchBringsTheEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWatch(b.Index, io.NopCloser(strings.NewReader(raw("MODIFIED", string(encoded)))))
+	w := newWatch(b.sink, io.NopCloser(strings.NewReader(raw("MODIFIED", string(encoded)))))
 	defer w.Stop()
 	is, ok := (<-w.ResultChan()).Object.(*decoded)
 	if !ok || !cmp.Equal(d.Status.Evidence, is.evidence.Objects) {
@@ -231,7 +231,7 @@ func TestAWatchBringsTheEvidence(t *testing.T) {
 // The reflector keeps all pages of a list in memory, so the evidence in them is bounded.
 func TestTheEvidenceInAListIsBounded(t *testing.T) {
 	b := newBench(t)
-	l := &lister{index: b.Index}
+	l := &lister{liveness: b.liveness, sink: b.sink}
 	d := delivery(webIdentity, 1)
 	d.Status.Evidence = []v1alpha1.ObjectEvidence{evidenceOf(nil, container(strings.Repeat("x", evidence.MaxLogs)))}
 	weight, omitted := 0, 0

@@ -3,10 +3,9 @@
 package deliveries
 
 import (
-	"reflect"
-	"sync"
+	"context"
 
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -57,39 +56,20 @@ type Listener interface {
 // Index has the summaries of one member's Deliveries and keeps them current. Each connection to the member has an Index
 // of its own.
 type Index struct {
-	conn *member.Conn
-	// notify makes a call to each listener. Its caller must not hold mu.
-	notify   func(func(Listener))
-	liveness liveness
-	orphans  orphanNames
-	// reconnect gets a signal when Follow has to list and watch again.
-	reconnect chan struct{}
-
-	mu sync.Mutex
-	// listed is true after the first complete list. Before that, a Delivery without a summary here may still exist.
-	listed    bool
-	summaries map[string]*Summary
-	// recalled has the names of the Deliveries for whose present summary Recall was called already.
-	recalled sets.Set[string]
-	// recorded has, for each Delivery whose last pass recorded in it all that the pass did, the generation after that
-	// pass.
-	recorded map[string]int64
-	// weight is the weight of all summaries, in bytes.
-	weight int
-	// unreadable is why the host cannot read the Deliveries; "" when it can.
-	unreadable string
+	conn      *member.Conn
+	summaries *summaries
+	liveness  *liveness
+	orphans   orphanNames
+	sink      *sink
+	follower  *follower
 }
 
+// newIndex makes an empty index. notify makes a call to each listener.
 func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listener))) *Index {
-	return &Index{
-		conn:      conn,
-		notify:    notify,
-		liveness:  liveness{clock: clk, awaited: make(map[string]written)},
-		reconnect: make(chan struct{}, 1),
-		summaries: make(map[string]*Summary),
-		recalled:  sets.New[string](),
-		recorded:  make(map[string]int64),
-	}
+	x := &Index{conn: conn, summaries: newSummaries(), liveness: &liveness{clock: clk, awaited: make(map[string]written)}}
+	x.sink = &sink{index: x, summaries: x.summaries, liveness: x.liveness, notify: notify}
+	x.follower = &follower{conn: conn, liveness: x.liveness, sink: x.sink, reconnect: make(chan struct{}, 1)}
+	return x
 }
 
 // Member returns the member's name.
@@ -97,13 +77,7 @@ func (x *Index) Member() string { return x.conn.Name() }
 
 // Get returns the summary of a wrapper's Delivery; nil if the member has no such Delivery, or the index has not read it
 // yet.
-func (x *Index) Get(key Key) *Summary { return x.get(key.Delivery()) }
-
-func (x *Index) get(name string) *Summary {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.summaries[name]
-}
+func (x *Index) Get(key Key) *Summary { return x.summaries.get(key.Delivery()) }
 
 // Recall returns the summary of a wrapper's Delivery to a pass, so that the pass can write the Delivery without reading
 // it. It returns nil if the pass has to read the Delivery first, in these cases:
@@ -117,38 +91,20 @@ func (x *Index) get(name string) *Summary {
 // another pass. A second pass with the same summary could then overwrite an inventory that it does not know.
 func (x *Index) Recall(key Key) *Summary {
 	name := key.Delivery()
-	isCurrent := x.liveness.isCurrent(name)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	is := x.summaries[name]
-	if is == nil || x.recalled.Has(name) {
-		return nil
-	}
-	x.recalled.Insert(name)
-	if !isCurrent || !x.listed || x.unreadable != "" {
-		return nil
-	}
-	return is
+	return x.summaries.recall(name, x.liveness.isCurrent(name))
 }
 
 // Recorded notes that a pass recorded in the Delivery all that it did. generation is that of the Delivery after the
 // pass.
 func (x *Index) Recorded(key Key, generation int64) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.recorded[key.Delivery()] = generation
+	x.summaries.noteRecorded(key.Delivery(), generation)
 }
 
 // TakeRecorded reports whether the last pass recorded in the Delivery all that it did, and the summary still has the
 // generation of that record. It also forgets that record, so the next call returns false unless Recorded was called
 // again. So the answer is false after a pass that failed, and before the first pass of a connection.
 func (x *Index) TakeRecorded(key Key, is *Summary) bool {
-	name := key.Delivery()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	generation, ok := x.recorded[name]
-	delete(x.recorded, name)
-	return ok && is != nil && is.Generation == generation
+	return x.summaries.takeRecorded(key.Delivery(), is)
 }
 
 // Record is what the index of one member has about one wrapper.
@@ -163,38 +119,37 @@ type Record struct {
 	Summary *Summary
 }
 
-func (x *Index) record(key Key) Record {
-	name := key.Delivery()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return Record{Listed: x.listed, Unreadable: x.unreadable, Summary: x.summaries[name]}
-}
-
 // IsListed reports whether the index has read a complete list of the member's Deliveries.
-func (x *Index) IsListed() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.listed
+func (x *Index) IsListed() bool { return x.summaries.isListed() }
+
+// IsListing reports whether a list of all Deliveries is under way.
+func (x *Index) IsListing() bool { return x.liveness.isListing() }
+
+// Written records that the host has written a wrapper's Delivery, so that the watch has to bring this uid and
+// generation. An empty uid means that the pass has deleted the Delivery or left none, so there is nothing to wait for.
+func (x *Index) Written(key Key, uid types.UID, generation int64) {
+	x.liveness.await(key.Delivery(), written{uid: uid, generation: generation}, func() *Summary { return x.Get(key) })
 }
 
-// names returns the names of all Deliveries.
-func (x *Index) names() []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	names := make([]string, 0, len(x.summaries))
-	for name := range x.summaries {
-		names = append(names, name)
-	}
-	return names
-}
+// Forget ends the wait for the watch to bring a wrapper's Delivery.
+func (x *Index) Forget(key Key) { x.liveness.forget(key.Delivery()) }
+
+// Follow lists and watches the member's Deliveries until ctx ends. After an outage of the member, or when the watch
+// brings no more events, Probed makes Follow list again at once. Without that, the reflector would first wait for its
+// backoff.
+func (x *Index) Follow(ctx context.Context) { x.follower.follow(ctx) }
+
+// Probed gets the results of the last two probes of the member. It makes Follow list and watch again after an outage,
+// and also when the member answers but the watch is dead.
+func (x *Index) Probed(was, is member.ProbeResult) { x.follower.probed(was, is) }
 
 // Put stores the present state of a Delivery. Only tests call Put, Remove and Replace: they take the place of a watch.
 func (x *Index) Put(d *v1alpha1.Delivery) {
-	x.put(newDecoded(d))
+	x.sink.put(newDecoded(d))
 }
 
 // Remove removes a Delivery.
-func (x *Index) Remove(name string) { x.remove(name) }
+func (x *Index) Remove(name string) { x.sink.remove(name) }
 
 // Replace stores a complete list of Deliveries.
 func (x *Index) Replace(all ...*v1alpha1.Delivery) {
@@ -202,79 +157,5 @@ func (x *Index) Replace(all ...*v1alpha1.Delivery) {
 	for _, d := range all {
 		listed = append(listed, newDecoded(d))
 	}
-	x.replace(listed)
-}
-
-// put stores the present summary of a Delivery, and passes its evidence to the listeners.
-func (x *Index) put(e *decoded) {
-	name, is := e.Name, e.summary
-	x.mu.Lock()
-	was := x.summaries[name]
-	x.summaries[name] = is
-	x.recalled.Delete(name)
-	if was != nil && was.UID != is.UID {
-		delete(x.recorded, name)
-	}
-	x.weight += is.weight() - was.weight()
-	x.mu.Unlock()
-	x.liveness.brought(name, is)
-	change := Change{Name: name, Was: was, Is: is, Evidence: e.evidence}
-	change.IsNews = !reflect.DeepEqual(was, is) // compared here once, so that the listeners need not
-	x.notify(func(l Listener) { l.Changed(x, change) })
-}
-
-// remove removes a Delivery that is gone.
-func (x *Index) remove(name string) {
-	x.mu.Lock()
-	was := x.summaries[name]
-	delete(x.summaries, name)
-	x.recalled.Delete(name)
-	delete(x.recorded, name)
-	x.weight -= was.weight()
-	x.mu.Unlock()
-	x.liveness.forget(name)
-	if was != nil {
-		x.notify(func(l Listener) { l.Changed(x, Change{Name: name, Was: was, IsNews: true}) })
-	}
-}
-
-// replace stores a complete list, and removes every Delivery that is not in it.
-func (x *Index) replace(listed []*decoded) {
-	generations := make(map[string]int64, len(listed))
-	for _, e := range listed {
-		generations[e.Name] = e.summary.Generation
-		x.put(e)
-	}
-	for _, name := range x.names() {
-		if _, there := generations[name]; !there {
-			x.remove(name)
-		}
-	}
-	x.liveness.keepOnly(generations)
-	x.notify(func(l Listener) { l.Listed(x, generations) })
-	x.mu.Lock()
-	first, again := !x.listed, x.unreadable != ""
-	x.listed, x.unreadable = true, ""
-	x.mu.Unlock()
-	if first || again {
-		x.notify(func(l Listener) { l.Readable(x, first) })
-	}
-}
-
-// hasRoomFor reports whether the summaries stay within maxWeight if the index stores this one.
-func (x *Index) hasRoomFor(name string, is *Summary) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.weight-x.summaries[name].weight()+is.weight() <= maxWeight
-}
-
-// noteUnreadable records why the host cannot read the Deliveries, and calls the listeners if the reason is new.
-func (x *Index) noteUnreadable(why string) {
-	x.mu.Lock()
-	news := x.unreadable != why
-	x.unreadable = why
-	x.mu.Unlock()
-	if news {
-		x.notify(func(l Listener) { l.Unreadable(x) })
-	}
+	x.sink.replace(listed)
 }

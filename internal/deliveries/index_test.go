@@ -127,7 +127,7 @@ func TestASummaryIsRecalledOnceAndOnlyWhileItIsCurrent(t *testing.T) {
 		"the watch has brought that write":     {func(b *bench) { b.Written(web, "d", 2); b.there(2) }, 2},
 		"a list is under way":                  {func(b *bench) { b.liveness.setListing(true) }, 0},
 		"a pass had to read during a list":     {func(b *bench) { b.liveness.setListing(true); b.Recall(web); b.liveness.setListing(false) }, 0},
-		"the Deliveries cannot be read":        {func(b *bench) { b.noteUnreadable("too many") }, 0},
+		"the Deliveries cannot be read":        {func(b *bench) { b.sink.noteUnreadable("too many") }, 0},
 		"it is gone":                           {func(b *bench) { b.Remove(web.Delivery()) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

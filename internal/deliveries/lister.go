@@ -25,8 +25,9 @@ var errTooMuch = fmt.Errorf("the Deliveries of the member need more than %d MiB 
 // lister lists and watches the Deliveries of a member, and keeps only their summaries. Only one reflector may use it,
 // because it remembers the state of the present list.
 type lister struct {
-	index *Index
-	conn  *member.Conn
+	conn     *member.Conn
+	liveness *liveness
+	sink     *sink
 	// pages is how many pages of the present list were requested so far.
 	pages int
 	// weight is the weight of the summaries in these pages, in bytes.
@@ -62,7 +63,7 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	d.index.liveness.setListing(true)
+	d.liveness.setListing(true)
 	whole, page := &pageOnWire{}, &metainternal.List{}
 	req := d.request(&options)
 	if options.Limit == 0 {
@@ -72,7 +73,7 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	}
 	err := whole.read(req.Do(ctx))
 	if err != nil || whole.Metadata.Continue == "" {
-		d.index.liveness.setListing(false)
+		d.liveness.setListing(false)
 	}
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	for i := range whole.Items { // the reflector keeps all pages until it has the last one, so the pages must have only summaries
 		e := newDecoded(whole.Items[i].delivery())
 		if d.weight += e.summary.weight(); d.weight > maxWeight {
-			d.index.liveness.setListing(false)
+			d.liveness.setListing(false)
 			return nil, errTooMuch
 		}
 		d.boundEvidence(e)
@@ -107,7 +108,7 @@ func (d *lister) WatchWithContext(ctx context.Context, options metav1.ListOption
 	if err != nil {
 		return nil, err
 	}
-	return newWatch(d.index, body), nil
+	return newWatch(d.sink, body), nil
 }
 
 func (d *lister) request(options *metav1.ListOptions) *rest.Request {
@@ -133,6 +134,6 @@ func (d *lister) IsWatchListSemanticsUnSupported() bool { return true }
 func (d *lister) noteUnreadable(err error) {
 	tooLarge := (*boundedread.TooLargeError)(nil)
 	if errors.Is(err, errTooMuch) || errors.Is(err, member.ErrEndlessList) || errors.As(err, &tooLarge) {
-		d.index.noteUnreadable(err.Error())
+		d.sink.noteUnreadable(err.Error())
 	}
 }

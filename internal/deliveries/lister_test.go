@@ -28,7 +28,8 @@ func listing(t *testing.T, answer string) *lister {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lister{index: newBench(t).Index, conn: conn}
+	b := newBench(t)
+	return &lister{conn: conn, liveness: b.liveness, sink: b.sink}
 }
 
 // When its continue token has expired, the reflector asks for all Deliveries at once (limit 0). That answer may be as

@@ -108,7 +108,7 @@ func (s *Store) all() []*Index {
 // Record returns what the index of a member has about a wrapper; an empty Record when the member is not connected.
 func (s *Store) Record(key Key, memberName string) Record {
 	if x := s.Of(memberName); x != nil {
-		return x.record(key)
+		return x.summaries.record(key.Delivery())
 	}
 	return Record{}
 }

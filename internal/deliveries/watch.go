@@ -4,6 +4,7 @@ package deliveries
 
 import (
 	"context"
+	"reflect"
 	"sync"
 
 	"k8s.io/client-go/tools/cache"
@@ -11,20 +12,27 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Follow lists and watches the member's Deliveries until ctx ends. After an outage of the member, or when the watch
-// brings no more events, Probed makes Follow list again at once. Without that, the reflector would first wait for its
-// backoff.
-func (x *Index) Follow(ctx context.Context) {
+// follower lists and watches the Deliveries of one member, and puts them into the sink.
+type follower struct {
+	conn     *member.Conn
+	liveness *liveness
+	sink     *sink
+	// reconnect gets a signal when follow has to list and watch again.
+	reconnect chan struct{}
+}
+
+// follow implements Index.Follow.
+func (f *follower) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		life, cancel := context.WithCancel(ctx)
-		reflector := cache.NewReflectorWithOptions(&lister{index: x, conn: x.conn}, &decoded{}, &sink{index: x},
-			cache.ReflectorOptions{Name: "deliveries of " + x.conn.Name()})
+		reflector := cache.NewReflectorWithOptions(&lister{conn: f.conn, liveness: f.liveness, sink: f.sink}, &decoded{}, f.sink,
+			cache.ReflectorOptions{Name: "deliveries of " + f.conn.Name()})
 		reflector.WatchListPageSize = member.PageSize
 		var running sync.WaitGroup
 		running.Go(func() { reflector.RunWithContext(life) })
 		select {
 		case <-ctx.Done():
-		case <-x.reconnect:
+		case <-f.reconnect:
 		}
 		cancel()
 		// Wait for the old reflector to end. If it still ran beside the new one, it could overwrite newer summaries with
@@ -33,20 +41,26 @@ func (x *Index) Follow(ctx context.Context) {
 	}
 }
 
-// Probed gets the results of the last two probes of the member. It makes Follow list and watch again after an outage,
-// and also when the member answers but the watch is dead.
-func (x *Index) Probed(was, is member.ProbeResult) {
-	if !is.Usable() || (was.Usable() || !was.Probed) && !x.liveness.isDead() {
+// probed implements Index.Probed.
+func (f *follower) probed(was, is member.ProbeResult) {
+	if !is.Usable() || (was.Usable() || !was.Probed) && !f.liveness.isDead() {
 		return
 	}
 	select {
-	case x.reconnect <- struct{}{}:
+	case f.reconnect <- struct{}{}:
 	default:
 	}
 }
 
-// sink is the store of the reflector. It puts the Deliveries into the index.
-type sink struct{ index *Index }
+// sink is the store of the reflector. It stores the summaries, ends the waits of the liveness, and calls the listeners.
+type sink struct {
+	// index is the index that the listeners get with each change.
+	index     *Index
+	summaries *summaries
+	liveness  *liveness
+	// notify makes a call to each listener. Its caller must not hold the lock of the summaries.
+	notify func(func(Listener))
+}
 
 var _ cache.ReflectorStore = &sink{}
 
@@ -58,13 +72,13 @@ func (s *sink) Resync() error { return nil }
 
 // Update implements cache.ReflectorStore.
 func (s *sink) Update(obj any) error {
-	s.index.put(obj.(*decoded)) //nolint:forcetypeassert // the reflector checks the type
+	s.put(obj.(*decoded)) //nolint:forcetypeassert // the reflector checks the type
 	return nil
 }
 
 // Delete implements cache.ReflectorStore.
 func (s *sink) Delete(obj any) error {
-	s.index.remove(obj.(*decoded).Name) //nolint:forcetypeassert // the reflector checks the type
+	s.remove(obj.(*decoded).Name) //nolint:forcetypeassert // the reflector checks the type
 	return nil
 }
 
@@ -74,6 +88,51 @@ func (s *sink) Replace(objs []any, _ string) error {
 	for _, obj := range objs {
 		listed = append(listed, obj.(*decoded)) //nolint:forcetypeassert // the lister puts only *decoded into a list
 	}
-	s.index.replace(listed)
+	s.replace(listed)
 	return nil
+}
+
+// put stores the present summary of a Delivery, and passes its evidence to the listeners.
+func (s *sink) put(e *decoded) {
+	name, is := e.Name, e.summary
+	was := s.summaries.put(name, is)
+	s.liveness.brought(name, is)
+	change := Change{Name: name, Was: was, Is: is, Evidence: e.evidence}
+	change.IsNews = !reflect.DeepEqual(was, is) // compared here once, so that the listeners need not
+	s.notify(func(l Listener) { l.Changed(s.index, change) })
+}
+
+// remove removes a Delivery that is gone.
+func (s *sink) remove(name string) {
+	was := s.summaries.remove(name)
+	s.liveness.forget(name)
+	if was != nil {
+		s.notify(func(l Listener) { l.Changed(s.index, Change{Name: name, Was: was, IsNews: true}) })
+	}
+}
+
+// replace stores a complete list, and removes every Delivery that is not in it.
+func (s *sink) replace(listed []*decoded) {
+	generations := make(map[string]int64, len(listed))
+	for _, e := range listed {
+		generations[e.Name] = e.summary.Generation
+		s.put(e)
+	}
+	for _, name := range s.summaries.names() {
+		if _, there := generations[name]; !there {
+			s.remove(name)
+		}
+	}
+	s.liveness.keepOnly(generations)
+	s.notify(func(l Listener) { l.Listed(s.index, generations) })
+	if first, again := s.summaries.setListed(); first || again {
+		s.notify(func(l Listener) { l.Readable(s.index, first) })
+	}
+}
+
+// noteUnreadable records why the host cannot read the Deliveries, and calls the listeners if the reason is new.
+func (s *sink) noteUnreadable(why string) {
+	if s.summaries.setUnreadable(why) {
+		s.notify(func(l Listener) { l.Unreadable(s.index) })
+	}
 }

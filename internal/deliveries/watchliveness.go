@@ -34,22 +34,6 @@ type liveness struct {
 	listing bool
 }
 
-// Written records that the host has written a wrapper's Delivery, so that the watch has to bring this uid and
-// generation. An empty uid means that the pass has deleted the Delivery or left none, so there is nothing to wait for.
-func (x *Index) Written(key Key, uid types.UID, generation int64) {
-	x.liveness.await(key.Delivery(), written{uid: uid, generation: generation}, func() *Summary { return x.Get(key) })
-}
-
-// Forget ends the wait for the watch to bring a wrapper's Delivery.
-func (x *Index) Forget(key Key) { x.liveness.forget(key.Delivery()) }
-
-// IsListing reports whether a list of all Deliveries is under way.
-func (x *Index) IsListing() bool {
-	x.liveness.mu.Lock()
-	defer x.liveness.mu.Unlock()
-	return x.liveness.listing
-}
-
 // await begins the wait for a Delivery, unless seen returns it already. It calls seen with the lock held. Without the
 // lock, the watch could bring the Delivery just after that call, and the wait would never end.
 func (l *liveness) await(name string, w written, seen func() *Summary) {
@@ -97,6 +81,13 @@ func (l *liveness) isCurrent(name string) bool {
 	defer l.mu.Unlock()
 	_, awaited := l.awaited[name]
 	return !awaited && !l.listing
+}
+
+// isListing reports whether a list of all Deliveries is under way.
+func (l *liveness) isListing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.listing
 }
 
 // setListing records whether a list of all Deliveries is under way.

@@ -18,7 +18,7 @@ var (
 func (b *bench) isRestarted(was, is member.ProbeResult) bool {
 	b.Probed(was, is)
 	select {
-	case <-b.reconnect:
+	case <-b.follower.reconnect:
 		return true
 	default:
 		return false

@@ -65,7 +65,7 @@ func (i *installer) applyAll(ctx context.Context) error {
 			step.Skip()
 			continue
 		}
-		step.Donef("%s: %s", g.name, i.describe(counts))
+		step.Donef("%s: %s", g.name, i.applier.describe(counts))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (i *installer) applyGroup(ctx context.Context, g group) (map[outcome]int, e
 		if err := i.checkPod(ctx); err != nil {
 			return nil, err
 		}
-		if err := i.applyOne(ctx, record{version: i.opts.Version, values: i.valuesText}.object(), map[outcome]int{}); err != nil {
+		if err := i.applier.apply(ctx, record{version: i.opts.Version, values: i.valuesText}.object(), map[outcome]int{}); err != nil {
 			return nil, err
 		}
 	}
@@ -85,17 +85,26 @@ func (i *installer) applyGroup(ctx context.Context, g group) (map[outcome]int, e
 		if !slices.Contains(g.kinds, obj.GetKind()) {
 			continue
 		}
-		if err := i.applyOne(ctx, obj, counts); err != nil {
+		if err := i.applier.apply(ctx, obj, counts); err != nil {
 			return nil, err
 		}
 	}
 	if !slices.Contains(g.kinds, "CustomResourceDefinition") || i.opts.DryRun {
 		return counts, nil
 	}
-	return counts, i.awaitCRDs(ctx)
+	return counts, awaitCRDs(ctx, i.Client)
 }
 
-func (i *installer) describe(counts map[outcome]int) string {
+// applier applies and deletes objects. In a dry run it sends every request as a dry run.
+type applier struct {
+	client client.Client
+	dryRun bool
+	// changes counts the objects that the applier created, changed or deleted.
+	changes int
+}
+
+// describe returns the counts of a step for the user: "2 created, 1 unchanged".
+func (a *applier) describe(counts map[outcome]int) string {
 	var parts []string
 	for _, o := range []outcome{created, configured, deleted, unchanged} {
 		switch n := counts[o]; {
@@ -107,30 +116,30 @@ func (i *installer) describe(counts map[outcome]int) string {
 		}
 	}
 	text := strings.Join(parts, ", ")
-	if i.opts.DryRun {
+	if a.dryRun {
 		text += " (dry run)"
 	}
 	return text
 }
 
-// applyOne applies an object, and adds one to the count of the outcome: created, configured or unchanged.
-func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured, counts map[outcome]int) error {
+// apply applies an object, and adds one to the count of the outcome: created, configured or unchanged.
+func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured, counts map[outcome]int) error {
 	what := describeObject(obj)
 	before := &unstructured.Unstructured{}
 	before.SetGroupVersionKind(obj.GroupVersionKind())
-	err := i.Get(ctx, client.ObjectKeyFromObject(obj), before)
+	err := a.client.Get(ctx, client.ObjectKeyFromObject(obj), before)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading %s: %w", what, notServed(err, obj))
 	}
 	isNew := err != nil
 	options := []client.ApplyOption{client.FieldOwner(FieldManager), client.ForceOwnership}
-	if i.opts.DryRun {
+	if a.dryRun {
 		options = append(options, client.DryRunAll)
 	}
 	after := obj.DeepCopy()
-	err = i.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
+	err = a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
 	switch {
-	case i.opts.DryRun && isNew && apierrors.IsNotFound(err): // the object's namespace does not exist, because a dry run does not create it
+	case a.dryRun && isNew && apierrors.IsNotFound(err): // the object's namespace does not exist, because a dry run does not create it
 	case err != nil:
 		return fmt.Errorf("applying %s: %w", what, err)
 	}
@@ -142,9 +151,20 @@ func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured
 		result = unchanged
 	}
 	if result != unchanged {
-		i.changes++
+		a.changes++
 	}
 	counts[result]++
+	return nil
+}
+
+// delete deletes an object that is no longer part of the installation. In a dry run it only counts the object.
+func (a *applier) delete(ctx context.Context, obj client.Object) error {
+	if !a.dryRun {
+		if err := client.IgnoreNotFound(a.client.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})); err != nil {
+			return fmt.Errorf("deleting %s, which is no longer part of the installation: %w", describeObject(obj), err)
+		}
+	}
+	a.changes++
 	return nil
 }
 
@@ -172,11 +192,11 @@ func notServed(err error, obj *unstructured.Unstructured) error {
 	return err
 }
 
-func (i *installer) awaitCRDs(ctx context.Context) error {
+func awaitCRDs(ctx context.Context, c client.Reader) error {
 	for _, name := range manifests.CRDs() {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		err := wait.PollUntilContextTimeout(ctx, pollEvery, establishedTimeout, true, func(ctx context.Context) (bool, error) {
-			if err := i.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
+			if err := c.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
 				return false, client.IgnoreNotFound(err)
 			}
 			return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {

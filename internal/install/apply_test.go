@@ -40,7 +40,7 @@ func TestAStatusThatAControllerWritesIsNoChange(t *testing.T) {
 				},
 			}).Build()
 			counts := map[outcome]int{}
-			err := (&installer{connection: connection{Client: c}}).applyOne(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+			err := (&applier{client: c}).apply(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "v1", "kind": "Service",
 				"metadata": map[string]any{"namespace": systemNamespace, "name": "a", "labels": tc.labels},
 			}}, counts)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
 // maxMessage is the largest number of bytes that hostctl prints of a message from the cluster.
@@ -41,7 +42,7 @@ func (i *installer) checkPod(ctx context.Context) error {
 		}
 		pod := &corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
 		pod.Namespace, pod.Name = systemNamespace, manifests.Manager+"-hostctl-init"
-		err := i.tryPod(ctx, pod)
+		err := tryPod(ctx, i.Client, pod)
 		switch {
 		case err == nil, i.opts.DryRun && !strings.Contains(err.Error(), "PodSecurity"): // under --dry-run the pod's account or priority class may not exist yet
 			return nil
@@ -59,12 +60,12 @@ func refusesPod(err error) bool {
 
 // tryPod creates the pod as a dry run. While the API server refuses the pod, tryPod tries again for 3 seconds: the cache of
 // an admission plugin may not yet have a priority class or a label that the installation has just written.
-func (i *installer) tryPod(ctx context.Context, pod *corev1.Pod) error {
+func tryPod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, 3*time.Second, true, func(context.Context) (bool, error) {
 		// Create gets ctx and not the context of the poll. The poll's context ends together with the poll, and would cancel
 		// the last try; the error of that try would then hide the refusal.
-		last = i.Create(ctx, pod.DeepCopy(), client.DryRunAll)
+		last = c.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 		return !refusesPod(last), nil
 	})
 	if ctx.Err() != nil {
@@ -99,20 +100,21 @@ func (i *installer) await(ctx context.Context) error {
 		return nil
 	}
 	end := time.Now().Add(i.opts.Wait)
-	if err := i.awaitManager(ctx, i.opts.Wait); err != nil {
+	if err := awaitManager(ctx, i.Client, i.progress, i.opts.Wait); err != nil {
 		return err
 	}
-	return i.awaitWebhooks(ctx, max(time.Until(end), 10*time.Second))
+	return awaitWebhooks(ctx, i.Client, i.progress, max(time.Until(end), 10*time.Second))
 }
 
-func (i *installer) awaitManager(ctx context.Context, timeout time.Duration) error {
-	step := i.progress.Step("waiting for the manager")
+// awaitManager waits until the manager's pods are ready. It shows what it waits for.
+func awaitManager(ctx context.Context, c client.Reader, printer *progress.Printer, timeout time.Duration) error {
+	step := printer.Step("waiting for the manager")
 	defer step.Skip()
 	began := time.Now()
 	w := newRolloutWatch()
 	var state string
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, timeout, true, func(ctx context.Context) (bool, error) {
-		d, pods, err := i.rollout(ctx)
+		d, pods, err := readRollout(ctx, c)
 		if err != nil {
 			return false, err
 		}
@@ -133,7 +135,7 @@ func (i *installer) awaitManager(ctx context.Context, timeout time.Duration) err
 	})
 	switch {
 	case err == nil:
-		i.progress.Note("the manager runs: %s, after %d s", state, int(time.Since(began).Seconds()))
+		printer.Note("the manager runs: %s, after %d s", state, int(time.Since(began).Seconds()))
 		return nil
 	case wait.Interrupted(err) && ctx.Err() == nil:
 		return &NotRunningError{Trouble: strings.Join(nonEmpty(state, w.present()), "; "), After: timeout}
@@ -150,18 +152,18 @@ func nonEmpty(all ...string) (some []string) {
 	return some
 }
 
-// rollout reads the manager's Deployment, and the pods of its newest ReplicaSet.
-func (i *installer) rollout(ctx context.Context) (*appsv1.Deployment, []corev1.Pod, error) {
+// readRollout reads the manager's Deployment, and the pods of its newest ReplicaSet.
+func readRollout(ctx context.Context, c client.Reader) (*appsv1.Deployment, []corev1.Pod, error) {
 	d := &appsv1.Deployment{}
-	if err := i.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: manifests.Manager}, d); err != nil {
+	if err := c.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: manifests.Manager}, d); err != nil {
 		return nil, nil, transient(err)
 	}
 	sets, pods := &appsv1.ReplicaSetList{}, &corev1.PodList{}
 	labels := client.MatchingLabels(d.Spec.Selector.MatchLabels)
-	if err := i.List(ctx, sets, client.InNamespace(systemNamespace), labels); err != nil {
+	if err := c.List(ctx, sets, client.InNamespace(systemNamespace), labels); err != nil {
 		return d, nil, transient(err)
 	}
-	if err := i.List(ctx, pods, client.InNamespace(systemNamespace), labels); err != nil {
+	if err := c.List(ctx, pods, client.InNamespace(systemNamespace), labels); err != nil {
 		return d, nil, transient(err)
 	}
 	return d, podsOfNewest(d, sets.Items, pods.Items), nil
@@ -193,20 +195,20 @@ func (e *NotRunningError) Error() string {
 }
 
 // awaitWebhooks waits until the API server calls the webhooks: they must accept one test wrapper and refuse another.
-func (i *installer) awaitWebhooks(ctx context.Context, timeout time.Duration) error {
-	step := i.progress.Step("waiting for the webhooks to answer")
+func awaitWebhooks(ctx context.Context, c client.Client, printer *progress.Printer, timeout time.Duration) error {
+	step := printer.Step("waiting for the webhooks to answer")
 	defer step.Skip()
 	began := time.Now()
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, timeout, true, func(ctx context.Context) (bool, error) {
-		if last = ProbeWebhooks(ctx, i.Client); last != nil {
+		if last = ProbeWebhooks(ctx, c); last != nil {
 			step.Update("%s", health.Clean(last.Error(), maxMessage))
 		}
 		return last == nil, nil
 	})
 	switch {
 	case err == nil:
-		i.progress.Note("the webhooks answer, after %d s: in dry runs they accepted a correct test wrapper and refused a wrong one", int(time.Since(began).Seconds()))
+		printer.Note("the webhooks answer, after %d s: in dry runs they accepted a correct test wrapper and refused a wrong one", int(time.Since(began).Seconds()))
 		return nil
 	case wait.Interrupted(err) && ctx.Err() == nil:
 		return fmt.Errorf("the manager runs, but its webhooks did not answer within %s: %w. The API server calls Service %s/%s, which leads to port 9443 of the manager's pods. "+

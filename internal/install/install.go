@@ -50,6 +50,7 @@ type Result struct {
 // above a group names the step.
 type installer struct {
 	connection
+	applier  applier
 	opts     Options
 	progress *progress.Printer
 
@@ -61,8 +62,6 @@ type installer struct {
 	values     manifests.Values
 	valuesText []byte
 	objects    []*unstructured.Unstructured
-
-	changes int
 }
 
 // Install installs the host part (see the package comment), or repairs or upgrades it. printer shows the progress.
@@ -71,7 +70,7 @@ func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progr
 	if err != nil {
 		return nil, err
 	}
-	i := &installer{connection: c, opts: opts, progress: printer}
+	i := &installer{connection: c, applier: applier{client: c.Client, dryRun: opts.DryRun}, opts: opts, progress: printer}
 	for _, step := range []func(context.Context) error{
 		i.checkCluster,
 		i.discover,
@@ -91,7 +90,7 @@ func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progr
 	}
 	return &Result{
 		Before: i.there.version(), Version: opts.Version, Image: i.values.Image.Reference(imagename.TagOf(opts.Version)),
-		KubernetesVersion: i.kubernetes, Replicas: i.values.Replicas, Changes: i.changes,
+		KubernetesVersion: i.kubernetes, Replicas: i.values.Replicas, Changes: i.applier.changes,
 	}, nil
 }
 

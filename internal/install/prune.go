@@ -4,7 +4,6 @@ package install
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -36,28 +35,26 @@ var prunable = []schema.GroupVersionKind{
 
 // prune deletes objects that an earlier installation applied and that are not part of this installation.
 func (i *installer) prune(ctx context.Context) error {
-	stale, err := i.stale(ctx)
+	stale, err := staleObjects(ctx, i.Client, i.objects)
 	if err != nil {
 		return err
 	}
 	for j := range stale {
 		obj := &stale[j]
-		if !i.opts.DryRun {
-			if err := client.IgnoreNotFound(i.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})); err != nil {
-				return fmt.Errorf("deleting %s, which is no longer part of the installation: %w", describeObject(obj), err)
-			}
+		if err := i.applier.delete(ctx, obj); err != nil {
+			return err
 		}
-		i.changes++
-		i.progress.Note("%s is no longer part of the installation: %s", describeObject(obj), i.describe(map[outcome]int{deleted: 1}))
+		i.progress.Note("%s is no longer part of the installation: %s", describeObject(obj), i.applier.describe(map[outcome]int{deleted: 1}))
 	}
 	return nil
 }
 
-func (i *installer) stale(ctx context.Context) (stale []metav1.PartialObjectMetadata, err error) {
+// staleObjects lists the objects that an earlier installation applied and that are not among the objects in installed.
+func staleObjects(ctx context.Context, c client.Reader, installed []*unstructured.Unstructured) (stale []metav1.PartialObjectMetadata, err error) {
 	for _, gvk := range prunable {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
-		err := i.List(ctx, list)
+		err := c.List(ctx, list)
 		if meta.IsNoMatchError(err) {
 			continue
 		}
@@ -66,7 +63,7 @@ func (i *installer) stale(ctx context.Context) (stale []metav1.PartialObjectMeta
 		}
 		for _, item := range list.Items {
 			item.SetGroupVersionKind(gvk)
-			if appliedByUs(&item) && !i.has(&item) {
+			if appliedByUs(&item) && !contains(installed, &item) {
 				stale = append(stale, item)
 			}
 		}
@@ -74,9 +71,9 @@ func (i *installer) stale(ctx context.Context) (stale []metav1.PartialObjectMeta
 	return stale, nil
 }
 
-// has reports whether an object is part of this installation.
-func (i *installer) has(obj *metav1.PartialObjectMetadata) bool {
-	return slices.ContainsFunc(i.objects, func(o *unstructured.Unstructured) bool {
+// contains reports whether an object is among the objects in installed.
+func contains(installed []*unstructured.Unstructured, obj *metav1.PartialObjectMetadata) bool {
+	return slices.ContainsFunc(installed, func(o *unstructured.Unstructured) bool {
 		return o.GetKind() == obj.Kind && o.GetNamespace() == obj.Namespace && o.GetName() == obj.Name
 	})
 }

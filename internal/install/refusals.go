@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/internal/crdfields"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
@@ -128,4 +128,4 @@ func (e *RightsError) Error() string {
 }
 
 // explain returns an error that tells why hostctl cannot reach the host, with the same text as in a join.
-func explain(err error, endpoint string) error { return join.Explain(err, "the host", endpoint) }
+func explain(err error, endpoint string) error { return cluster.Explain(err, "the host", endpoint) }

@@ -141,7 +141,7 @@ func (s *Status) readManager(ctx context.Context, c connection, h host) error {
 	if manager.Spec.Replicas != nil {
 		s.Manager.Replicas = *manager.Spec.Replicas
 	}
-	d, pods, err := (&installer{connection: c}).rollout(ctx)
+	d, pods, err := readRollout(ctx, c)
 	if err != nil {
 		return fmt.Errorf("reading the manager's pods: %w", err)
 	}

@@ -144,7 +144,7 @@ func (u *uninstaller) removeRest(ctx context.Context) error {
 		}
 		objects = append(objects, obj)
 	}
-	stale, err := (&installer{connection: u.connection}).stale(ctx)
+	stale, err := staleObjects(ctx, u.Client, nil)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // maxNamed is the largest number of wrappers that a message names.
@@ -200,7 +201,7 @@ func (u *uninstaller) unjoin(ctx context.Context) error {
 	}
 	for i := range members {
 		name := members[i].Name
-		report := func(s join.Step) { u.progress.Note("%s %s", clean(s.What), s.Outcome) }
+		report := func(s steps.Step) { u.progress.Note("%s %s", clean(s.What), s.Outcome) }
 		if err := join.Unjoin(ctx, u.cfg, nil, join.UnjoinOptions{Name: name, Wait: u.opts.Wait}, report); err != nil {
 			return fmt.Errorf("%w. The host part is still there; run this command again afterwards", err)
 		}

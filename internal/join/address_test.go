@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 func TestIsLoopback(t *testing.T) {
@@ -88,7 +89,7 @@ func TestAddressOf(t *testing.T) {
 				host.Host = tc.host
 			}
 			got, err := addressOf(host, &tc.member, tc.opts, tc.bound)
-			if diff := wordsDiff(tc.wantErr, err); diff != "" {
+			if diff := errortext.Diff(tc.wantErr, err); diff != "" {
 				t.Fatal(diff)
 			}
 			if tc.wantErr != "" {

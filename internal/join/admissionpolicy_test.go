@@ -23,6 +23,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // attempt is one request that the host's account sends to a member.
@@ -113,7 +116,7 @@ func named(name string) *v1alpha1.Delivery {
 // asksToken returns a request for a token of an account. It leaves no object.
 func asksToken(account string) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error {
-		return c.SubResource("token").Create(ctx, join.ServiceAccount(account), &authenticationv1.TokenRequest{})
+		return c.SubResource("token").Create(ctx, cluster.ServiceAccount(account), &authenticationv1.TokenRequest{})
 	}
 }
 
@@ -123,7 +126,7 @@ func (f *fleet) grantInSystem(t *testing.T, rules ...rbacv1.PolicyRule) {
 	meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "more"}
 	theirs(t, f.east, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta,
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}})
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}}})
 }
 
 // theirs creates objects as the member's own users would, and deletes them after the test.
@@ -131,7 +134,7 @@ func theirs(t *testing.T, c client.Client, objects ...client.Object) {
 	t.Helper()
 	for _, obj := range objects {
 		made := copyOf(obj)
-		eventually(t, "making "+join.Describe(obj), func(ctx context.Context) bool {
+		eventually(t, "making "+cluster.Describe(obj), func(ctx context.Context) bool {
 			err := c.Create(ctx, made)
 			return err == nil || apierrors.IsAlreadyExists(err)
 		})
@@ -187,7 +190,7 @@ func TestAMemberRefusesTheHostsWritesToClosedNamespaces(t *testing.T) {
 	const notOpen, system, ownOnly, notYours = "is not open to the host", "is the system's", "its Deliveries and its own credentials only", "may not open"
 	open, made := fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, v1alpha1.LabelOpen), fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, v1alpha1.LabelMade)
 	secret := func(kind corev1.SecretType) *corev1.Secret {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount + "-token-4", Annotations: labelled(corev1.ServiceAccountNameKey, join.CollectorAccount)}, Type: kind}
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount + "-token-4", Annotations: labelled(corev1.ServiceAccountNameKey, permissions.CollectorAccount)}, Type: kind}
 	}
 	for name, a := range map[string]attempt{
 		"a Deployment in kube-system":                           {do: creates(deployment("kube-system")), refused: system},
@@ -202,10 +205,10 @@ func TestAMemberRefusesTheHostsWritesToClosedNamespaces(t *testing.T) {
 		"a Secret that asks for an account's token":             {do: creates(secret(corev1.SecretTypeServiceAccountToken)), refused: ownOnly},
 		"a Secret that a host would take for credentials":       {do: creates(secret(v1alpha1.SecretTypeMember)), refused: ownOnly},
 		"another Secret in fairlead-system":                     {do: creates(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "x"}}), refused: ownOnly},
-		"a deletion of the collector's account":                 {do: deletes(join.ServiceAccount(join.CollectorAccount)), refused: ownOnly},
-		"a change of the host's account":                        {do: patches(join.ServiceAccount(join.HostAccount), `{"metadata":{"labels":{"a":"b"}}}`), refused: ownOnly},
-		"a token of a collector elsewhere":                      {do: asksToken(join.CollectorAccount), refused: ownOnly},
-		"a Secret that such a token would be bound to":          {do: creates(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.CollectorAccount + "-token-1"}, Type: corev1.SecretTypeOpaque}), refused: ownOnly},
+		"a deletion of the collector's account":                 {do: deletes(cluster.ServiceAccount(permissions.CollectorAccount)), refused: ownOnly},
+		"a change of the host's account":                        {do: patches(cluster.ServiceAccount(permissions.HostAccount), `{"metadata":{"labels":{"a":"b"}}}`), refused: ownOnly},
+		"a token of a collector elsewhere":                      {do: asksToken(permissions.CollectorAccount), refused: ownOnly},
+		"a Secret that such a token would be bound to":          {do: creates(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: permissions.CollectorAccount + "-token-1"}, Type: corev1.SecretTypeOpaque}), refused: ownOnly},
 		"the status of a Delivery":                              {do: more, refused: ownOnly},
 		"labels of fairlead-system":                             {do: patches(namespace(v1alpha1.SystemNamespace), `{"metadata":{"labels":{"a":"b"}}}`), refused: ownOnly},
 		"a ConfigMap in a closed namespace":                     {do: creates(configMap("closed", "x")), refused: notOpen},
@@ -242,10 +245,10 @@ func TestAMemberRefusesTheHostsWritesToClosedNamespaces(t *testing.T) {
 		"works: what has no namespace":                          {do: creates(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Provisioner: "p"})},
 		"works: a Delivery":                                     {do: creates(named("fed.shop.api"))},
 		"works: a Secret that a token is bound to":              {do: creates(secret(corev1.SecretTypeOpaque))},
-		"works: a token":                                        {do: asksToken(join.HostAccount)},
+		"works: a token":                                        {do: asksToken(permissions.HostAccount)},
 		"works: leaving": {do: func(ctx context.Context, c client.Client) error {
-			for _, obj := range []client.Object{&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}}, namespace(v1alpha1.SystemNamespace),
-				join.ServiceAccount(join.HostAccount), &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}} {
+			for _, obj := range []client.Object{&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: permissions.HostAccount}}, namespace(v1alpha1.SystemNamespace),
+				cluster.ServiceAccount(permissions.HostAccount), &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}} {
 				if err := c.Delete(ctx, obj, client.DryRunAll); err != nil {
 					return err
 				}
@@ -309,13 +312,13 @@ func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	edit()
 	into.check(t, f.asHost(t, "east"))
 
-	r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"}) // a second join without --namespaces, for example to repair the member
+	r, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east"}) // a second join without --namespaces, for example to repair the member
 	if err != nil {
 		t.Fatal(err)
 	}
 	into.check(t, f.asHost(t, "east"))
-	if r.Namespaces != v1alpha1.NamespacesManaged || !said(steps, "hostctl join east --cluster-kubeconfig FILE --namespaces All") {
-		t.Errorf("namespaces %s; %v", r.Namespaces, steps)
+	if r.Namespaces != v1alpha1.NamespacesManaged || !said(reported, "hostctl join east --cluster-kubeconfig FILE --namespaces All") {
+		t.Errorf("namespaces %s; %v", r.Namespaces, reported)
 	}
 
 	// The namespace stays closed even if the host deletes the Membership, which records the policy of the last join.
@@ -334,8 +337,8 @@ func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	if err := f.east.Patch(within(t), m, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"namespacePolicy":null}}`))); err != nil {
 		t.Fatal(err)
 	}
-	if r, steps, err = f.join(t, f.eastConfig, join.Options{Name: "east"}); err != nil || r.Namespaces != v1alpha1.NamespacesAll || !said(steps, "--namespaces Managed") {
-		t.Errorf("%+v %v %v", r, steps, err)
+	if r, reported, err = f.join(t, f.eastConfig, join.Options{Name: "east"}); err != nil || r.Namespaces != v1alpha1.NamespacesAll || !said(reported, "--namespaces Managed") {
+		t.Errorf("%+v %v %v", r, reported, err)
 	}
 	into.refused = ""
 	into.check(t, f.asHost(t, "east"))
@@ -351,13 +354,13 @@ func TestAHostThatDeletesItsOwnRightsNeverWritesWithoutThePolicy(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core", "storage", "olm"}})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	account := f.asHost(t, "east")
-	meta := metav1.ObjectMeta{Name: join.HostAccount}
+	meta := metav1.ObjectMeta{Name: permissions.HostAccount}
 	for _, obj := range []client.Object{&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta}, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta}} {
 		if err := account.Delete(within(t), obj); !apierrors.IsForbidden(err) {
-			t.Errorf("deleting %s: %v", join.Describe(obj), err)
+			t.Errorf("deleting %s: %v", cluster.Describe(obj), err)
 		}
 		if err := f.east.Get(within(t), client.ObjectKeyFromObject(obj), obj); err != nil || len(obj.GetOwnerReferences()) < 5 {
-			t.Errorf("%s belongs to %v: %v", join.Describe(obj), obj.GetOwnerReferences(), err)
+			t.Errorf("%s belongs to %v: %v", cluster.Describe(obj), obj.GetOwnerReferences(), err)
 		}
 	}
 	if err := account.Delete(within(t), &rbacv1.ClusterRole{ObjectMeta: meta}); err != nil {
@@ -396,6 +399,6 @@ func TestAJoinThatMayNotWriteThePolicyNamesTheRight(t *testing.T) {
 	}
 }
 
-func said(steps []join.Step, words string) bool {
-	return slices.ContainsFunc(steps, func(s join.Step) bool { return strings.Contains(s.What+s.Note, words) })
+func said(reported []steps.Step, words string) bool {
+	return slices.ContainsFunc(reported, func(s steps.Step) bool { return strings.Contains(s.What+s.Note, words) })
 }

@@ -3,19 +3,18 @@
 package join
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/join/memberinstall"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // errHopeless ends the wait for Ready before its time is over: for longer than patience, the collector has failed to start
@@ -33,8 +32,13 @@ const (
 
 // collectorRollout observes the Deployment of the collector that the join has installed on the member.
 type collectorRollout struct {
-	joiner *joiner
-	state  membercollector.State
+	collector memberinstall.Collector
+	member    cluster.Cluster
+	steps     *steps.Recorder
+	now       func() time.Time
+	patience  time.Duration
+
+	state membercollector.State
 	// lastRead is when the join last read the state; zero before the first read.
 	lastRead time.Time
 	// since is when the state first had its present reason.
@@ -45,16 +49,15 @@ type collectorRollout struct {
 // installed it; if the member's collector runs elsewhere, done is always true. look tells the user each new reason why the
 // collector does not run. If one reason lasts longer than patience, look returns errHopeless.
 func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
-	p := r.joiner
-	if p.collector != v1alpha1.CollectorMember {
+	if r.collector.Mode != v1alpha1.CollectorMember {
 		return true, nil
 	}
-	now := p.now()
+	now := r.now()
 	if now.Sub(r.lastRead) < readInterval {
 		return !r.lastRead.IsZero() && r.state.Reason == "", nil
 	}
 	before := r.state
-	state, err := p.collectorState(ctx)
+	state, err := r.collector.State(ctx, r.member)
 	if err != nil { // the join does not fail, because it has written everything, and the next read may succeed
 		state = membercollector.State{Reason: v1alpha1.ReasonCollectorStarting, Message: err.Error()}
 	}
@@ -63,41 +66,24 @@ func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
 	if r.state.Reason != before.Reason {
 		r.since = now
 		if fails {
-			p.note("%s: the collector does not run: %s: %s", p.member.cluster, r.state.Reason, r.state.Message)
+			r.steps.Note("%s: the collector does not run: %s: %s", r.member.Name, r.state.Reason, r.state.Message)
 		}
 	}
-	if fails && now.Sub(r.since) >= cmp.Or(p.opts.patience, patience) {
+	if fails && now.Sub(r.since) >= r.patience {
 		return false, errHopeless
 	}
 	return r.state.Reason == "", nil
 }
 
-func (p *joiner) collectorState(ctx context.Context) (membercollector.State, error) {
-	deployment, err := p.presentCollector(ctx)
-	if err != nil {
-		return membercollector.State{}, err
-	}
-	var pods corev1.PodList
-	if deployment != nil && !membercollector.RolledOut(deployment) {
-		if err := p.member.client.List(ctx, &pods, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels(membercollector.Labels())); err != nil {
-			return membercollector.State{}, fmt.Errorf("listing the collector's pods on %s: %w", p.member.cluster, err)
-		}
-	}
-	return membercollector.StateOf(deployment, pods.Items), nil
-}
-
-// wait returns how long the join waits for the member to be Ready.
-func (p *joiner) wait() time.Duration {
-	if p.collector == v1alpha1.CollectorMember && p.opts.CollectorWait != 0 {
-		return p.opts.CollectorWait
-	}
-	return p.opts.Wait
-}
-
 // hostReach observes whether the manager reaches the member. The join cannot know this from its own requests: the manager
 // may use another network path, for example from a pod of the host.
 type hostReach struct {
-	joiner *joiner
+	// member is the member's name in messages, and endpoint the address at which the manager tries to reach it.
+	member, endpoint string
+	steps            *steps.Recorder
+	now              func() time.Time
+	patience         time.Duration
+
 	// since is when the join first read that the manager does not reach the member; zero while the manager reaches it.
 	since time.Time
 }
@@ -109,12 +95,11 @@ func (r *hostReach) look(ready *metav1.Condition) error {
 		r.since = time.Time{}
 		return nil
 	}
-	p := r.joiner
 	if r.since.IsZero() {
-		r.since = p.now()
-		p.note("host: the manager does not reach %s at %s: %s: %s", p.member.cluster, p.address.endpoint, ready.Reason, ready.Message)
+		r.since = r.now()
+		r.steps.Note("host: the manager does not reach %s at %s: %s: %s", r.member, r.endpoint, ready.Reason, ready.Message)
 	}
-	if p.now().Sub(r.since) >= cmp.Or(p.opts.patience, patience) {
+	if r.now().Sub(r.since) >= r.patience {
 		return errHopeless
 	}
 	return nil

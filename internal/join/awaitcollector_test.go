@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 func TestAManagerThatDoesNotReachTheMemberEndsTheWait(t *testing.T) {
@@ -31,13 +32,12 @@ func TestAManagerThatDoesNotReachTheMemberEndsTheWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, notes := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
-			p := &joiner{now: func() time.Time { return now }, report: func(s Step) {
+			recorder := steps.NewRecorder(func(s steps.Step) {
 				if notes++; !strings.Contains(s.What, "does not reach member east at https://10.0.0.7:6443: Unreachable: no route") {
 					t.Errorf("noted: %s", s.What)
 				}
-			}}
-			p.member.cluster, p.address.endpoint = "member east", "https://10.0.0.7:6443"
-			r, err := &hostReach{joiner: p}, error(nil)
+			})
+			r, err := &hostReach{member: "member east", endpoint: "https://10.0.0.7:6443", steps: recorder, now: func() time.Time { return now }, patience: patience}, error(nil)
 			for _, ready := range tc.seen {
 				if err = r.look(ready); err != nil {
 					break

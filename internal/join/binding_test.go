@@ -14,6 +14,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 // registered reads the MemberCluster and the Secret that a join wrote at the host.
@@ -30,9 +33,9 @@ func (f *fleet) registered(t *testing.T, name string) (*v1alpha1.MemberCluster, 
 	return m, secret
 }
 
-func notes(steps []join.Step) string {
+func notes(reported []steps.Step) string {
 	var b strings.Builder
-	for _, s := range steps {
+	for _, s := range reported {
 		b.WriteString(s.What + "\n")
 	}
 	return b.String()
@@ -49,7 +52,7 @@ func TestAJoinTakesNoConnectionFromAnEditedMemberCluster(t *testing.T) {
 	if err := f.host.Update(within(t), edited); err != nil {
 		t.Fatal(err)
 	}
-	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
+	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +65,8 @@ func TestAJoinTakesNoConnectionFromAnEditedMemberCluster(t *testing.T) {
 	}
 	for _, said := range []string{`ignores spec.endpoint of MemberCluster east ("https://evil:6443")`, `ignores spec.tlsServerName of MemberCluster east ("evil")`,
 		`ignores spec.proxyURL of MemberCluster east ("http://evil:3128"): the host's credentials are bound to ""`} {
-		if !strings.Contains(notes(steps), said) {
-			t.Errorf("the join does not say %s:\n%s", said, notes(steps))
+		if !strings.Contains(notes(reported), said) {
+			t.Errorf("the join does not say %s:\n%s", said, notes(reported))
 		}
 	}
 }
@@ -71,7 +74,7 @@ func TestAJoinTakesNoConnectionFromAnEditedMemberCluster(t *testing.T) {
 func TestThePasswordOfAProxyIsOnlyInTheSecret(t *testing.T) {
 	f := newFleet(t)
 	const proxy = "http://me:secret@127.0.0.1:1"
-	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", ProxyURL: proxy})
+	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", ProxyURL: proxy})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,17 +84,17 @@ func TestThePasswordOfAProxyIsOnlyInTheSecret(t *testing.T) {
 		if m.Spec.ProxyURL != "http://127.0.0.1:1" || string(secret.Data[v1alpha1.SecretProxyURL]) != proxy || string(secret.Data[v1alpha1.SecretCluster]) != "east" {
 			t.Errorf("round %d: %q %q", round, m.Spec.ProxyURL, secret.Data[v1alpha1.SecretProxyURL])
 		}
-		if strings.Contains(notes(steps), "secret@") {
-			t.Errorf("the password is told: %s", notes(steps))
+		if strings.Contains(notes(reported), "secret@") {
+			t.Errorf("the password is told: %s", notes(reported))
 		}
-		if _, steps, err = f.join(t, f.eastConfig, join.Options{Name: "east"}); err != nil {
+		if _, reported, err = f.join(t, f.eastConfig, join.Options{Name: "east"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m := &v1alpha1.MemberCluster{}
 	m.Name = "east"
 	err = f.host.Patch(within(t), m, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"proxyURL":"`+proxy+`"}}`)))
-	if diff := join.WordsDiff("proxyURL holds no user and password", err); diff != "" {
+	if diff := errortext.Diff("proxyURL holds no user and password", err); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -110,17 +113,17 @@ func TestASecretOfTheVersionBeforeIsCompletedByAJoin(t *testing.T) {
 	if err := f.host.Update(within(t), m); err != nil {
 		t.Fatal(err)
 	}
-	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
+	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, secret = f.registered(t, "east"); !cmp.Equal(want, secret.Data) {
 		t.Errorf("the Secret: %s", cmp.Diff(want, secret.Data))
 	}
-	if !slices.ContainsFunc(steps, func(s join.Step) bool {
+	if !slices.ContainsFunc(reported, func(s steps.Step) bool {
 		return strings.Contains(s.What, "If the MemberCluster is right, give --proxy-url")
 	}) {
-		t.Errorf("the join does not say that the proxy is dropped: %s", notes(steps))
+		t.Errorf("the join does not say that the proxy is dropped: %s", notes(reported))
 	}
 }
 
@@ -128,7 +131,7 @@ func TestAJoinRefusesTheSecretOfAnotherMember(t *testing.T) {
 	f := newFleet(t)
 	secret := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretCluster: []byte("west"), v1alpha1.SecretToken: []byte("t")}}
 	secret.Namespace, secret.Name = v1alpha1.SystemNamespace, "east"
-	if err := client.IgnoreAlreadyExists(f.host.Create(within(t), &corev1.Namespace{ObjectMeta: join.SystemNamespace().ObjectMeta})); err != nil {
+	if err := client.IgnoreAlreadyExists(f.host.Create(within(t), &corev1.Namespace{ObjectMeta: cluster.SystemNamespace().ObjectMeta})); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.host.Create(within(t), secret); err != nil {
@@ -136,7 +139,7 @@ func TestAJoinRefusesTheSecretOfAnotherMember(t *testing.T) {
 	}
 	t.Cleanup(func() { remove(t, f.host, secret) })
 	_, _, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
-	if diff := join.WordsDiff(`it holds the credentials of member "west"`, err); diff != "" {
+	if diff := errortext.Diff(`it holds the credentials of member "west"`, err); diff != "" {
 		t.Error(diff)
 	}
 	if left := ours(t, f.east); len(left) > 0 {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
@@ -60,7 +63,7 @@ func connect(t *testing.T, box *sandbox.Sandbox, name string) (*rest.Config, cli
 
 func clientFor(t *testing.T, cfg *rest.Config) client.Client {
 	t.Helper()
-	c, err := client.New(cfg, client.Options{Scheme: join.Scheme})
+	c, err := client.New(cfg, client.Options{Scheme: cluster.Scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,19 +83,25 @@ func makeHost(t *testing.T, c client.Client) {
 	}
 	there := &apiextensionsv1.CustomResourceDefinition{}
 	eventually(t, "CRD "+name+" is served", func(ctx context.Context) bool {
-		return c.Get(ctx, types.NamespacedName{Name: name}, there) == nil && join.Established(there)
+		return c.Get(ctx, types.NamespacedName{Name: name}, there) == nil && established(there)
+	})
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 	})
 }
 
 // join joins a cluster and returns the result and the steps.
-func (f *fleet) join(t *testing.T, member *rest.Config, opts join.Options) (*join.Result, []join.Step, error) {
+func (f *fleet) join(t *testing.T, member *rest.Config, opts join.Options) (*join.Result, []steps.Step, error) {
 	t.Helper()
 	if opts.DefaultHostName == "" {
 		opts.DefaultHostName = "prod"
 	}
-	var steps []join.Step
-	r, err := join.Join(within(t), f.hostConfig, member, opts, func(s join.Step) { steps = append(steps, s) })
-	return r, steps, err
+	var reported []steps.Step
+	r, err := join.Join(within(t), f.hostConfig, member, opts, func(s steps.Step) { reported = append(reported, s) })
+	return r, reported, err
 }
 
 func (f *fleet) mustJoin(t *testing.T, member *rest.Config, opts join.Options) *join.Result {
@@ -108,7 +117,7 @@ func (f *fleet) mustJoin(t *testing.T, member *rest.Config, opts join.Options) *
 func (f *fleet) leave(t *testing.T, member *rest.Config, name string) {
 	t.Helper()
 	opts := join.UnjoinOptions{Name: name, Wait: time.Minute}
-	if err := join.Unjoin(within(t), f.hostConfig, member, opts, func(join.Step) {}); err != nil {
+	if err := join.Unjoin(within(t), f.hostConfig, member, opts, func(steps.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	f.awaitClean(t, clientFor(t, member))
@@ -131,14 +140,14 @@ func (f *fleet) asHost(t *testing.T, name string) client.Client {
 func ours(t *testing.T, c client.Client) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	note := func(obj client.Object) { found[join.Describe(obj)] = obj.GetResourceVersion() }
+	note := func(obj client.Object) { found[cluster.Describe(obj)] = obj.GetResourceVersion() }
 	for _, list := range []client.ObjectList{
 		&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
 		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.NamespaceList{}, &apiextensionsv1.CustomResourceDefinitionList{},
 		&v1alpha1.MembershipList{}, &v1alpha1.MemberClusterList{}, &v1alpha1.DeliveryList{},
 		&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
 	} {
-		if err := c.List(within(t), list); err != nil && !join.Absent(err) {
+		if err := c.List(within(t), list); err != nil && !cluster.Absent(err) {
 			t.Fatal(err)
 		}
 		for _, obj := range items(t, list) {

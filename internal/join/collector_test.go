@@ -20,12 +20,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/collect"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-const collectorUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + join.CollectorAccount
+const collectorUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + permissions.CollectorAccount
 
 // asCollector returns a client that uses the collector's token in the Secret at the host.
 func (f *fleet) asCollector(t *testing.T, name string) client.Client {
@@ -109,11 +112,11 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 	membership := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	token := func(account string) func(context.Context, client.Client) error {
 		return func(ctx context.Context, c client.Client) error {
-			return c.SubResource("token").Create(ctx, join.ServiceAccount(account), &authenticationv1.TokenRequest{})
+			return c.SubResource("token").Create(ctx, cluster.ServiceAccount(account), &authenticationv1.TokenRequest{})
 		}
 	}
 	for name, a := range map[string]attempt{
-		"the host gets tokens of the collector":           {do: token(join.CollectorAccount)},
+		"the host gets tokens of the collector":           {do: token(permissions.CollectorAccount)},
 		"and of no other account":                         {do: token("default"), refused: "cannot create resource"},
 		"nor does it read what the collector alone reads": {do: func(ctx context.Context, c client.Client) error { return c.List(ctx, &corev1.NodeList{}) }, refused: "cannot list"},
 		"nor write what the collector alone writes": {do: func(ctx context.Context, c client.Client) error {
@@ -134,14 +137,14 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 	f.renew(t)
 	next := f.asCollector(t, "east")
 	_, secret := f.registered(t, "east")
-	if err := join.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
+	if err := tokens.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the collector's old token is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, stolen)) })
 	if err := ask(within(t), next); err != nil {
 		t.Errorf("the collector's new token: %v", err)
 	}
-	for _, account := range []string{join.HostAccount, join.CollectorAccount} {
+	for _, account := range []string{permissions.HostAccount, permissions.CollectorAccount} {
 		if held := f.tokenSecrets(t, account); len(held) != 1 {
 			t.Errorf("Secrets of %s on the member: %v", account, held)
 		}
@@ -149,22 +152,22 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 
 	// The next join moves the collector to another place (External). Then the host has no token of the collector's account,
 	// and may not request one.
-	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorExternal})
+	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorExternal})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notes(steps), "kubectl create token fairlead-collector") {
-		t.Errorf("the join does not say how the collector gets its token: %s", notes(steps))
+	if !strings.Contains(notes(reported), "kubectl create token fairlead-collector") {
+		t.Errorf("the join does not say how the collector gets its token: %s", notes(reported))
 	}
 	if _, secret = f.registered(t, "east"); len(secret.Data[v1alpha1.SecretCollectorToken]) > 0 || len(secret.Data[v1alpha1.SecretSuperseded]) > 0 {
 		t.Errorf("the host's Secret still holds a token of the collector, or one to revoke: %s", secret.Data[v1alpha1.SecretSuperseded])
 	}
 	eventually(t, "the token of the host's collector is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, next)) })
 	eventually(t, "the host gets no tokens of the collector", func(ctx context.Context) bool {
-		return apierrors.IsForbidden(token(join.CollectorAccount)(ctx, f.asHost(t, "east")))
+		return apierrors.IsForbidden(token(permissions.CollectorAccount)(ctx, f.asHost(t, "east")))
 	})
 	elsewhere := &authenticationv1.TokenRequest{}
-	if err := f.east.SubResource("token").Create(within(t), join.ServiceAccount(join.CollectorAccount), elsewhere); err != nil {
+	if err := f.east.SubResource("token").Create(within(t), cluster.ServiceAccount(permissions.CollectorAccount), elsewhere); err != nil {
 		t.Fatal(err)
 	}
 	cfg := rest.AnonymousClientConfig(f.eastConfig)
@@ -199,7 +202,7 @@ func TestAJoinRevokesTheCollectorsTokensAlthoughTheSecretIsGone(t *testing.T) {
 
 	// Here the host's Role still allows the host to create tokens of the collector's account. The host may have such a
 	// token, so the next join must not keep the account.
-	account := join.ServiceAccount(join.CollectorAccount)
+	account := cluster.ServiceAccount(permissions.CollectorAccount)
 	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
 		t.Fatal(err)
 	}
@@ -207,19 +210,19 @@ func TestAJoinRevokesTheCollectorsTokensAlthoughTheSecretIsGone(t *testing.T) {
 		t.Errorf("a join wrote something: %+v", again)
 	}
 	role := &rbacv1.Role{}
-	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}, role); err != nil {
+	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}, role); err != nil {
 		t.Fatal(err)
 	}
 	for i := range role.Rules {
 		if slices.Contains(role.Rules[i].Resources, "serviceaccounts/token") {
-			role.Rules[i].ResourceNames = append(role.Rules[i].ResourceNames, join.CollectorAccount)
+			role.Rules[i].ResourceNames = append(role.Rules[i].ResourceNames, permissions.CollectorAccount)
 		}
 	}
 	if err := f.east.Update(within(t), role); err != nil {
 		t.Fatal(err)
 	}
 	f.mustJoin(t, f.eastConfig, external)
-	now := join.ServiceAccount(join.CollectorAccount)
+	now := cluster.ServiceAccount(permissions.CollectorAccount)
 	if err := f.east.Get(within(t), client.ObjectKeyFromObject(now), now); err != nil || now.UID == account.UID {
 		t.Errorf("the account of a host that could create its tokens was kept: %v", err)
 	}
@@ -237,7 +240,7 @@ func TestTheCollectorOfAMemberOfAnEarlierVersionUsesTheHostsToken(t *testing.T) 
 	conn := f.connected(t, agent)
 	collects(t, conn)
 	eventually(t, "the collector reports", f.heard)
-	if got := users(t, mark, agent); !slices.Equal(got, []string{join.HostUser}) {
+	if got := users(t, mark, agent); !slices.Equal(got, []string{permissions.HostUser}) {
 		t.Errorf("the audit log names %v", got)
 	}
 	if renewal := f.renew(t); !renewal.Shared {
@@ -264,14 +267,14 @@ func (f *fleet) becomesOfTheVersionBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, obj := range items(t, list) {
-			if !strings.HasPrefix(obj.GetName(), join.CollectorAccount) {
+			if !strings.HasPrefix(obj.GetName(), permissions.CollectorAccount) {
 				continue
 			}
 			switch b := obj.(type) {
 			case *rbacv1.ClusterRoleBinding:
-				b.Subjects[0].Name = join.HostAccount
+				b.Subjects[0].Name = permissions.HostAccount
 			case *rbacv1.RoleBinding:
-				b.Subjects[0].Name = join.HostAccount
+				b.Subjects[0].Name = permissions.HostAccount
 			}
 			if err := f.east.Update(within(t), obj); err != nil {
 				t.Fatal(err)
@@ -279,16 +282,16 @@ func (f *fleet) becomesOfTheVersionBefore(t *testing.T) {
 		}
 	}
 	role := &rbacv1.Role{}
-	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}, role); err != nil {
+	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}, role); err != nil {
 		t.Fatal(err)
 	}
 	for i := range role.Rules {
-		role.Rules[i].ResourceNames = slices.DeleteFunc(role.Rules[i].ResourceNames, func(n string) bool { return strings.HasPrefix(n, join.CollectorAccount) })
+		role.Rules[i].ResourceNames = slices.DeleteFunc(role.Rules[i].ResourceNames, func(n string) bool { return strings.HasPrefix(n, permissions.CollectorAccount) })
 	}
 	if err := f.east.Update(within(t), role); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.east.Delete(within(t), join.ServiceAccount(join.CollectorAccount)); err != nil {
+	if err := f.east.Delete(within(t), cluster.ServiceAccount(permissions.CollectorAccount)); err != nil {
 		t.Fatal(err)
 	}
 	host := f.asHost(t, "east")

@@ -12,6 +12,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/memberinstall"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 )
 
 func TestACollectorMayReadWhatComesAfterTheJoin(t *testing.T) {
@@ -21,7 +23,7 @@ func TestACollectorMayReadWhatComesAfterTheJoin(t *testing.T) {
 	role := &rbacv1.ClusterRole{}
 	reads := func() []string {
 		t.Helper()
-		if err := f.east.Get(within(t), client.ObjectKey{Name: join.CollectorAccount + "-granted"}, role); err != nil {
+		if err := f.east.Get(within(t), client.ObjectKey{Name: permissions.CollectorAccount + "-granted"}, role); err != nil {
 			t.Fatal(err)
 		}
 		var groups []string
@@ -32,7 +34,7 @@ func TestACollectorMayReadWhatComesAfterTheJoin(t *testing.T) {
 	}
 	before := reads()
 	member := f.asHost(t, "east") // RBAC lets the host's account grant only rights that it has itself
-	if err := join.LetCollectorRead(within(t), member, "late.example.com"); err != nil {
+	if err := memberinstall.LetCollectorRead(within(t), member, "late.example.com"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(slices.Concat(before, []string{"late.example.com"}), reads()); diff != "" {
@@ -44,7 +46,7 @@ func TestACollectorMayReadWhatComesAfterTheJoin(t *testing.T) {
 		}
 	}
 	version := role.ResourceVersion
-	if err := join.LetCollectorRead(within(t), member, "late.example.com", "apps"); err != nil {
+	if err := memberinstall.LetCollectorRead(within(t), member, "late.example.com", "apps"); err != nil {
 		t.Fatal(err)
 	}
 	if reads(); role.ResourceVersion != version {
@@ -58,12 +60,12 @@ func TestGrantsOfEveryGroup(t *testing.T) {
 		want   bool
 	}{
 		"any holds those that are not there yet": {[]string{"any"}, true},
-		"the default three name theirs":          {join.DefaultGrants(), false},
+		"the default three name theirs":          {permissions.DefaultGrants(), false},
 		"and single ones do":                     {[]string{"core", "example.com/widgets"}, false},
 		"nothing is nothing":                     {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, join.GrantsEveryGroup(tc.grants)); diff != "" {
+			if diff := cmp.Diff(tc.want, permissions.GrantsEveryGroup(tc.grants)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -14,6 +14,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 func TestAnOlderHostctlLeavesNewerCRDs(t *testing.T) {
@@ -23,7 +25,7 @@ func TestAnOlderHostctlLeavesNewerCRDs(t *testing.T) {
 	read := func() *apiextensionsv1.CustomResourceDefinition {
 		t.Helper()
 		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := f.east.Get(within(t), types.NamespacedName{Name: join.CRDDeliveries}, crd); err != nil {
+		if err := f.east.Get(within(t), types.NamespacedName{Name: permissions.CRDDeliveries}, crd); err != nil {
 			t.Fatal(err)
 		}
 		return crd
@@ -42,17 +44,17 @@ func TestAnOlderHostctlLeavesNewerCRDs(t *testing.T) {
 	}
 	stays := func(version, words string) {
 		t.Helper()
-		_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
+		_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if now := read().ResourceVersion; now != version {
 			t.Errorf("the CRD was written")
 		}
-		if !slices.ContainsFunc(steps, func(s join.Step) bool {
-			return s.Outcome == join.Noted && strings.Contains(s.What, "CRD "+join.CRDDeliveries+" stays as it is: a newer hostctl ("+words)
+		if !slices.ContainsFunc(reported, func(s steps.Step) bool {
+			return s.Outcome == steps.Noted && strings.Contains(s.What, "CRD "+permissions.CRDDeliveries+" stays as it is: a newer hostctl ("+words)
 		}) {
-			t.Errorf("it is not told: %v", steps)
+			t.Errorf("it is not told: %v", reported)
 		}
 	}
 	if read().Annotations[v1alpha1.AnnotationVersion] == "" {

@@ -9,19 +9,20 @@ import (
 	"net/http"
 	"net/url"
 
-	corev1 "k8s.io/api/core/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
-	kubeversion "k8s.io/apimachinery/pkg/version"
-	discoveryclient "k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
@@ -29,51 +30,93 @@ import (
 // version is the first that serves that kind as v1.
 var oldest = utilversion.MustParseGeneric("1.30.0")
 
-// discoverHost reads the host's identity, and the MemberCluster and the Secret that the host has for this member.
-func (p *joiner) discoverHost(ctx context.Context) error {
-	uid, err := identityOf(ctx, p.host.client)
-	if err != nil {
-		return explain(err, "the host", p.hostConfig.Host)
-	}
-	p.identity.UID = uid
-	p.known = &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.opts.Name}}
-	err = p.host.client.Get(ctx, client.ObjectKeyFromObject(p.known), p.known)
-	switch {
-	case isNoHost(err):
-		return fmt.Errorf("%s does not serve MemberClusters, so it is not a host. To make a cluster the host, "+
-			"run `hostctl init` or see docs/howto/install.md (`hostctl sandbox up` makes a host to try)", p.hostConfig.Host)
-	case client.IgnoreNotFound(err) != nil:
-		return fmt.Errorf("reading MemberCluster %s at the host: %w", p.opts.Name, err)
-	case p.known.DeletionTimestamp != nil:
-		return fmt.Errorf("MemberCluster %s is being deleted. Wait until it is gone, or run `hostctl unjoin %s --forget` if the member is gone for good", p.opts.Name, p.opts.Name)
-	}
-	switch secret, err := p.hostSecret(ctx); {
-	case err != nil:
-		return err
-	case secret != nil:
-		p.bound = credentials.BindingOf(secret)
-	}
-	p.checked("the host at %s", p.hostConfig.Host)
-	return nil
+// found is what a join reads on both clusters before it decides.
+type found struct {
+	// identity is this host; its name is the one that the Membership gets.
+	identity v1alpha1.HostIdentity
+	known    *v1alpha1.MemberCluster // the host's MemberCluster; only its name is set if it does not exist
+	bound    credentials.Binding     // the binding in the Secret at the host; empty if the host has no Secret
+	// manager is the manager's Deployment. It is nil if the manager runs outside the host cluster, or if the user may not
+	// read the Deployment.
+	manager *appsv1.Deployment
+
+	memberUID  types.UID
+	version    string
+	membership *v1alpha1.Membership // the member's Membership; its spec is empty if it does not exist
+	address    address
 }
 
-// hostSecret reads the Secret at the host that holds the member's credentials. It returns nil if the Secret does not
-// exist, and an error if a Secret of that name has another type or belongs to another member.
-func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
-	secret := p.secret()
-	switch err := p.host.get(ctx, secret); {
-	case errors.Is(err, errAbsent):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading Secret %s at the host: %w", secret.Name, err)
-	case secret.Type != v1alpha1.SecretTypeMember:
-		return nil, fmt.Errorf("reading Secret %s/%s at the host: its type is %q, so no join made it. Choose another name for the member, or delete that Secret",
-			secret.Namespace, secret.Name, secret.Type)
-	case !credentials.IsFor(secret, p.opts.Name):
-		return nil, fmt.Errorf("Secret %s/%s at the host: it holds the credentials of member %q. Join under another name, or delete the Secret if that member does not use it",
-			secret.Namespace, secret.Name, credentials.BindingOf(secret).Cluster)
+// isAnothers reports whether the cluster belongs to another host.
+func (f found) isAnothers() bool {
+	owner := f.membership.Spec.Host.UID
+	return owner != "" && owner != f.identity.UID
+}
+
+// isOwnMember reports whether the host joins itself.
+func (f found) isOwnMember() bool { return f.memberUID == f.identity.UID }
+
+// discover reads the host and the member. It refuses a join that the user's options do not allow.
+func (j *joiner) discover(ctx context.Context) (found, error) {
+	f, err := j.discoverHost(ctx)
+	if err != nil {
+		return f, err
 	}
-	return secret, nil
+	if f.manager, err = j.discoverManager(ctx); err != nil {
+		return f, err
+	}
+	if err := j.discoverMember(ctx, &f); err != nil {
+		return f, err
+	}
+	if err := f.checkFromPod(); err != nil {
+		return f, err
+	}
+	return f, j.refuseOthers(ctx, f)
+}
+
+// discoverHost reads the host's identity, and the MemberCluster and the Secret that the host has for this member.
+func (j *joiner) discoverHost(ctx context.Context) (found, error) {
+	name, at := j.opts.Name, j.Host.Config.Host
+	f := found{known: &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+	var err error
+	if f.identity.UID, err = cluster.Identity(ctx, j.Host.Client); err != nil {
+		return f, cluster.Explain(err, "the host", at)
+	}
+	err = j.Host.Client.Get(ctx, client.ObjectKeyFromObject(f.known), f.known)
+	switch {
+	case isNoHost(err):
+		return f, fmt.Errorf("%s does not serve MemberClusters, so it is not a host. To make a cluster the host, "+
+			"run `hostctl init` or see docs/howto/install.md (`hostctl sandbox up` makes a host to try)", at)
+	case client.IgnoreNotFound(err) != nil:
+		return f, fmt.Errorf("reading MemberCluster %s at the host: %w", name, err)
+	case f.known.DeletionTimestamp != nil:
+		return f, fmt.Errorf("MemberCluster %s is being deleted. Wait until it is gone, or run `hostctl unjoin %s --forget` if the member is gone for good", name, name)
+	}
+	switch secret, err := tokens.ReadHostSecret(ctx, j.Host, name); {
+	case err != nil:
+		return f, err
+	case secret != nil:
+		f.bound = credentials.BindingOf(secret)
+	}
+	j.Steps.Checked("the host at %s", at)
+	return f, nil
+}
+
+// discoverManager reads the manager's Deployment on the host. If it exists, the manager runs in a pod, and the join derives
+// the collector's image from the manager's image. If the manager runs outside the cluster, as in the sandbox, the
+// Deployment does not exist.
+func (j *joiner) discoverManager(ctx context.Context) (*appsv1.Deployment, error) {
+	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Manager}}
+	switch err := j.Host.Get(ctx, manager); {
+	case err == nil:
+		return manager, nil
+	case errors.Is(err, cluster.ErrAbsent):
+		return nil, nil
+	case apierrors.IsForbidden(err) && j.opts.Collector != "" && j.opts.Collector != v1alpha1.CollectorMember:
+		j.Steps.Note("your account may not read Deployment %s at the host: the join cannot check whether its manager runs in a pod", membercollector.Manager)
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("reading Deployment %s/%s at the host: %w", manager.Namespace, manager.Name, err)
+	}
 }
 
 // isNoHost reports whether err, the error of a read of a MemberCluster, means that the cluster does not serve the kind
@@ -89,55 +132,73 @@ func isNoHost(err error) bool {
 // discoverMember reads the identity, the version and the Membership of the cluster that joins. It chooses the address at
 // which the host will reach the cluster, and the host's name in the Membership. It refuses a cluster whose Kubernetes is
 // older than the constant oldest.
-func (p *joiner) discoverMember(ctx context.Context) error {
-	info, err := serverVersion(p.memberConfig)
+func (j *joiner) discoverMember(ctx context.Context, f *found) error {
+	at := j.Member.Config.Host
+	info, err := cluster.Version(j.Member.Config)
 	if err != nil {
-		return explain(err, p.member.cluster, p.memberConfig.Host)
+		return cluster.Explain(err, j.Member.Name, at)
 	}
-	p.version = plain.Version(info.GitVersion)
-	if v, err := utilversion.ParseGeneric(p.version); err != nil || v.LessThan(oldest) {
-		return fmt.Errorf("%s runs Kubernetes %s; a member needs Kubernetes %s or later", p.member.cluster, p.version, oldest)
+	f.version = plain.Version(info.GitVersion)
+	if v, err := utilversion.ParseGeneric(f.version); err != nil || v.LessThan(oldest) {
+		return fmt.Errorf("%s runs Kubernetes %s; a member needs Kubernetes %s or later", j.Member.Name, f.version, oldest)
 	}
-	if p.memberUID, err = identityOf(ctx, p.member.client); err != nil {
-		return explain(err, p.member.cluster, p.memberConfig.Host)
+	if f.memberUID, err = cluster.Identity(ctx, j.Member.Client); err != nil {
+		return cluster.Explain(err, j.Member.Name, at)
 	}
-	if p.address, err = addressOf(p.hostConfig, p.memberConfig, p.opts, p.bound); err != nil {
+	if f.address, err = addressOf(j.Host.Config, j.Member.Config, j.opts, f.bound); err != nil {
 		return err
 	}
-	p.membership = &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
-	if err := p.member.get(ctx, p.membership); err != nil && !errors.Is(err, errAbsent) {
-		return fmt.Errorf("reading the Membership of %s: %w", p.member.cluster, err)
+	f.membership = &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
+	if err := j.Member.Get(ctx, f.membership); err != nil && !errors.Is(err, cluster.ErrAbsent) {
+		return fmt.Errorf("reading the Membership of %s: %w", j.Member.Name, err)
 	}
-	plain.Membership(p.membership)
-	p.identity.Name = p.opts.HostName
-	if p.identity.Name == "" && p.membership.Spec.Host.UID == p.identity.UID {
-		p.identity.Name = p.membership.Spec.Host.Name
+	plain.Membership(f.membership)
+	f.identity.Name = j.opts.HostName
+	if f.identity.Name == "" && f.membership.Spec.Host.UID == f.identity.UID {
+		f.identity.Name = f.membership.Spec.Host.Name
 	}
-	if p.identity.Name == "" {
-		p.identity.Name = p.opts.DefaultHostName
+	if f.identity.Name == "" {
+		f.identity.Name = j.opts.DefaultHostName
 	}
-	p.checked("%s: Kubernetes %s at %s", p.member.cluster, p.version, p.memberConfig.Host)
-	p.remark()
+	j.Steps.Checked("%s: Kubernetes %s at %s", j.Member.Name, f.version, at)
+	j.remark(*f)
 	return nil
 }
 
 // remark tells the user about settings of this join that the user may not have intended.
-func (p *joiner) remark() {
-	if p.memberUID == p.identity.UID {
-		p.note("the host joins itself as its own member")
+func (j *joiner) remark(f found) {
+	if f.isOwnMember() {
+		j.Steps.Note("the host joins itself as its own member")
 	}
-	if p.address.endpoint != p.memberConfig.Host && p.opts.Server == "" {
-		p.note("the host still reaches %s at %s, the address of an earlier join; --server %s would change that", p.member.cluster, p.address.endpoint, p.memberConfig.Host)
+	if f.address.endpoint != j.Member.Config.Host && j.opts.Server == "" {
+		j.Steps.Note("the host still reaches %s at %s, the address of an earlier join; --server %s would change that", j.Member.Name, f.address.endpoint, j.Member.Config.Host)
 	}
-	if p.known.UID != "" && p.bound.Cluster != "" {
-		for _, e := range edits(p.known.Spec, p.bound) {
-			p.note("the join ignores spec.%s of MemberCluster %s (%q): the host's credentials are bound to %q. If the MemberCluster is right, %s",
-				e.field, p.opts.Name, e.have, e.bound, e.meant)
+	if f.known.UID != "" && f.bound.Cluster != "" {
+		for _, e := range edits(f.known.Spec, f.bound) {
+			j.Steps.Note("the join ignores spec.%s of MemberCluster %s (%q): the host's credentials are bound to %q. If the MemberCluster is right, %s",
+				e.field, j.opts.Name, e.have, e.bound, e.meant)
 		}
 	}
-	if proxy := proxyOf(p.memberConfig); proxy != "" && p.address.proxyURL == "" {
-		p.note("the cluster's kubeconfig uses the proxy %s, and the host will not use it: give --proxy-url if the host needs a proxy", proxy)
+	if proxy := proxyOf(j.Member.Config); proxy != "" && f.address.proxyURL == "" {
+		j.Steps.Note("the cluster's kubeconfig uses the proxy %s, and the host will not use it: give --proxy-url if the host needs a proxy", proxy)
 	}
+}
+
+// checkFromPod refuses a loopback address of the member if the manager runs in a pod: there the address leads to the pod
+// itself. addressOf accepts such an address if the host's own address is a loopback address too.
+func (f found) checkFromPod() error {
+	if f.manager == nil {
+		return nil
+	}
+	const pod = "a loopback address: in the pod of the host's manager it leads to that pod itself"
+	switch {
+	case f.address.proxyURL != "" && isLoopback(f.address.proxyURL):
+		return fmt.Errorf("--proxy-url %s is %s", credentials.WithoutUser(f.address.proxyURL), pod)
+	case f.address.proxyURL == "" && isLoopback(f.address.endpoint):
+		return fmt.Errorf("the member's API server %s is %s; give the address by which the host's pods reach the member: --server https://ADDRESS:PORT "+
+			"(of a kind cluster, `kind get kubeconfig --internal` has it)", f.address.endpoint, pod)
+	}
+	return nil
 }
 
 // refuseOthers returns an error in three cases:
@@ -145,47 +206,29 @@ func (p *joiner) remark() {
 //   - The cluster belongs to another host, and the user did not give --take-over.
 //   - This host has a member with the name of the join, and that member is another cluster.
 //   - The cluster is a member of this host already, under another name.
-func (p *joiner) refuseOthers(ctx context.Context) error {
-	owner := p.membership.Spec
-	if p.isAnothers() && !p.opts.TakeOver {
+func (j *joiner) refuseOthers(ctx context.Context, f found) error {
+	owner := f.membership.Spec
+	if f.isAnothers() && !j.opts.TakeOver {
 		return fmt.Errorf("%s at %s is a member of another host, %q (uid %s), which knows it as %q; two hosts would fight over its objects: "+
 			"run `hostctl unjoin %s` at that host first; or, if that host is gone or must lose the member, join with --take-over, which first shows the consequences",
-			p.member.cluster, p.memberConfig.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
+			j.Member.Name, j.Member.Config.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
 	}
-	if uid := p.known.Status.UID; uid != "" && uid != p.memberUID {
+	if uid := f.known.Status.UID; uid != "" && uid != f.memberUID {
 		return fmt.Errorf("%[1]s is the name of another member of this host: its cluster has uid %[2]s, and the cluster at %[3]s has uid %[4]s. Choose another name. Or, to replace the member, "+
 			"run `hostctl unjoin %[1]s` first (with --forget if its cluster is gone for good)",
-			p.opts.Name, uid, p.memberConfig.Host, p.memberUID)
+			j.opts.Name, uid, j.Member.Config.Host, f.memberUID)
 	}
 	var members v1alpha1.MemberClusterList
-	if err := p.host.client.List(ctx, &members); err != nil {
+	if err := j.Host.Client.List(ctx, &members); err != nil {
 		return fmt.Errorf("listing the host's members: %w", err)
 	}
 	for _, m := range members.Items {
-		if m.Name != p.opts.Name && (m.Status.UID == p.memberUID || owner.Host.UID == p.identity.UID && m.Name == owner.ClusterName) {
+		if m.Name != j.opts.Name && (m.Status.UID == f.memberUID || owner.Host.UID == f.identity.UID && m.Name == owner.ClusterName) {
 			return fmt.Errorf("the cluster at %s is a member of this host already, under the name %s: to rename it, `hostctl unjoin %s` first",
-				p.memberConfig.Host, m.Name, m.Name)
+				j.Member.Config.Host, m.Name, m.Name)
 		}
 	}
 	return nil
-}
-
-// identityOf returns the uid that identifies a cluster: the uid of the cluster's kube-system namespace.
-func identityOf(ctx context.Context, c client.Client) (types.UID, error) {
-	ns := &corev1.Namespace{}
-	if err := c.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, ns); err != nil {
-		return "", fmt.Errorf("reading the namespace kube-system: %w", err)
-	}
-	return ns.UID, nil
-}
-
-func serverVersion(cfg *rest.Config) (*kubeversion.Info, error) {
-	d, err := discoveryclient.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("connecting: %w", err)
-	}
-	info, err := d.ServerVersion()
-	return info, wrapf(err, "asking for the version")
 }
 
 // proxyOf returns the URL of the proxy through which the kubeconfig reaches the cluster, without the password. It returns

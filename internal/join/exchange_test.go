@@ -20,6 +20,11 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 // beforeSecretIsStored returns a connection to the host that calls do once, right before the first write of a Secret.
@@ -39,19 +44,19 @@ func beforeSecretIsStored(cfg *rest.Config, do func()) *rest.Config {
 }
 
 // joinMeanwhile joins east, and runs do right before the join stores the tokens.
-func (f *fleet) joinMeanwhile(t *testing.T, do func()) []join.Step {
+func (f *fleet) joinMeanwhile(t *testing.T, do func()) []steps.Step {
 	t.Helper()
 	ran := false
 	during := *f
 	during.hostConfig = beforeSecretIsStored(f.hostConfig, func() { ran = true; do() })
-	_, steps, err := during.join(t, f.eastConfig, join.Options{Name: "east"})
+	_, reported, err := during.join(t, f.eastConfig, join.Options{Name: "east"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !ran {
 		t.Fatal("the join wrote no Secret")
 	}
-	return steps
+	return reported
 }
 
 // expectAccounted fails the test if a token at the host does not work. It also fails if the member has a token Secret that
@@ -63,7 +68,7 @@ func (f *fleet) expectAccounted(t *testing.T) {
 	for i, line := range want {
 		want[i], _, _ = strings.Cut(line, "/")
 	}
-	for _, account := range []string{join.HostAccount, join.CollectorAccount} {
+	for _, account := range []string{permissions.HostAccount, permissions.CollectorAccount} {
 		for _, held := range f.tokenSecrets(t, account) {
 			if !slices.Contains(want, held) && !f.inUse(t, held) {
 				t.Errorf("Secret %s on the member is bound to a token that the host knows nothing of; to be revoked: %v", held, want)
@@ -72,7 +77,7 @@ func (f *fleet) expectAccounted(t *testing.T) {
 	}
 	// An API server may accept a revoked token for up to ten seconds, so a request would not show that a token is revoked.
 	// The test looks for the token Secret instead.
-	for key, account := range map[string]string{v1alpha1.SecretToken: join.HostAccount, v1alpha1.SecretCollectorToken: join.CollectorAccount} {
+	for key, account := range map[string]string{v1alpha1.SecretToken: permissions.HostAccount, v1alpha1.SecretCollectorToken: permissions.CollectorAccount} {
 		if boundTo := join.BoundTo(t, string(secret.Data[key])); !slices.Contains(f.tokenSecrets(t, account), boundTo) {
 			t.Errorf("%s at the host is revoked: it is bound to %s", key, boundTo)
 		}
@@ -111,11 +116,11 @@ func TestAJoinNeverStoresATokenThatARenewalHasReplaced(t *testing.T) {
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	f.unboundCluster(t)
 	var renewed []byte
-	steps := f.joinMeanwhile(t, func() {
+	reported := f.joinMeanwhile(t, func() {
 		f.renew(t)
 		_, secret := f.registered(t, "east")
 		renewed = secret.Data[v1alpha1.SecretToken]
-		if err := join.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
+		if err := tokens.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -126,8 +131,8 @@ func TestAJoinNeverStoresATokenThatARenewalHasReplaced(t *testing.T) {
 	if string(secret.Data[v1alpha1.SecretCluster]) != "east" {
 		t.Error("the join did not store the binding")
 	}
-	if !strings.Contains(notes(steps), "the manager or another join wrote Secret east at the host meanwhile") {
-		t.Errorf("the join does not tell that it chose again: %s", notes(steps))
+	if !strings.Contains(notes(reported), "the manager or another join wrote Secret east at the host meanwhile") {
+		t.Errorf("the join does not tell that it chose again: %s", notes(reported))
 	}
 	f.expectAccounted(t)
 }
@@ -172,7 +177,7 @@ func TestAJoinDuringAnUnjoinLeavesNoMemberWithoutAccess(t *testing.T) {
 			}
 			during.hostConfig = before(f.hostConfig, n, when, unjoin)
 			_, _, err := during.join(t, f.eastConfig, join.Options{Name: "east", Labels: map[string]string{"a": "b"}})
-			if diff := join.WordsDiff("join again", err); diff != "" || !ran {
+			if diff := errortext.Diff("join again", err); diff != "" || !ran {
 				t.Errorf("the unjoin ran: %t; %s", ran, diff)
 			}
 			m, err := join.FindMember(within(t), f.host, "east")
@@ -205,10 +210,10 @@ func TestTwoJoinsAtATimeLeaveTheHostWithOneTokenOfEachAccount(t *testing.T) {
 		t.Error("the join that came later replaced a token that is new")
 	}
 	f.expectAccounted(t)
-	if err := join.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
+	if err := tokens.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
 		t.Fatal(err)
 	}
-	for _, account := range []string{join.HostAccount, join.CollectorAccount} {
+	for _, account := range []string{permissions.HostAccount, permissions.CollectorAccount} {
 		if held := f.tokenSecrets(t, account); len(held) != 1 {
 			t.Errorf("Secrets of %s on the member: %v", account, held)
 		}
@@ -220,9 +225,9 @@ func TestAJoinRevokesTokensThatTheHostDoesNotHold(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
-	account := join.ServiceAccount(join.HostAccount)
+	account := cluster.ServiceAccount(permissions.HostAccount)
 	account.UID = f.account(t)
-	held := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount + "-token-3",
+	held := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount + "-token-3",
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID}}}}
 	if err := f.east.Create(within(t), held); err != nil {
 		t.Fatal(err)
@@ -241,7 +246,7 @@ func TestAJoinRevokesTokensThatTheHostDoesNotHold(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	f.expectAccounted(t)
 	_, secret := f.registered(t, "east")
-	if err := join.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
+	if err := tokens.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the lost token is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, lost)) })
@@ -259,7 +264,7 @@ func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
 	if err := f.host.Delete(within(t), secret); err != nil {
 		t.Fatal(err)
 	}
-	before := f.tokenSecrets(t, join.HostAccount)
+	before := f.tokenSecrets(t, permissions.HostAccount)
 	ctx, stop := context.WithTimeout(within(t), time.Minute)
 	defer stop()
 	refusing := rest.CopyConfig(f.hostConfig)
@@ -274,7 +279,7 @@ func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
 	if _, err := join.Join(ctx, refusing, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, nil); err == nil {
 		t.Fatal("the host refused the Secret, and the join says nothing")
 	}
-	if after := f.tokenSecrets(t, join.HostAccount); !slices.Equal(before, after) {
+	if after := f.tokenSecrets(t, permissions.HostAccount); !slices.Equal(before, after) {
 		t.Errorf("Secrets on the member: %v, before the join %v", after, before)
 	}
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -307,7 +312,7 @@ func TestAJoinThatMakesRoomStopsARenewalUnderWay(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	_, stale := f.registered(t, "east") // as a renewal has read it
-	account := join.ServiceAccount(join.HostAccount)
+	account := cluster.ServiceAccount(permissions.HostAccount)
 	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
 		t.Fatal(err)
 	}

@@ -5,27 +5,12 @@ package join
 import (
 	"testing"
 	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 )
 
 // The tests on real clusters are in package join_test, because the sandbox that they use imports package join. These
 // tests use the identifiers below.
-var (
-	Scheme      = scheme
-	Absent      = absent
-	Describe    = describe
-	Established = established
-	IdentityOf  = identityOf
-
-	ServiceAccount  = serviceAccount
-	SystemNamespace = systemNamespace
-	WordsDiff       = wordsDiff
-)
-
-// The CRDs of the kinds that live on members.
-const (
-	CRDDeliveries  = crdDeliveries
-	CRDMemberships = crdMemberships
-)
 
 // Remembering shortens a join's wait for the API servers to forget the tokens of a deleted account: the join waits for the
 // given time.
@@ -43,9 +28,9 @@ func (o Options) Impatient() Options {
 // BoundTo returns the name of the Secret on a member to which a token is bound.
 func BoundTo(t *testing.T, token string) string {
 	t.Helper()
-	c, err := readToken(token)
+	c, err := tokens.Read(token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.secret.name
+	return c.BoundTo()
 }

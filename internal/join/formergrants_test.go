@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 )
 
 // The profiles included more rights when an earlier version joined the member. A second join without --allow keeps these
@@ -30,7 +31,7 @@ func TestAMemberOfAnEarlierVersionKeepsItsFormerGrants(t *testing.T) {
 				{APIGroups: []string{"olm.operatorframework.io"}, Resources: []string{"*"}, Verbs: write}},
 		} {
 			role := &rbacv1.ClusterRole{}
-			if err := f.east.Get(within(t), types.NamespacedName{Name: join.HostAccount + "-" + name}, role); err != nil {
+			if err := f.east.Get(within(t), types.NamespacedName{Name: permissions.HostAccount + "-" + name}, role); err != nil {
 				t.Fatal(err)
 			}
 			role.Rules = rules
@@ -43,7 +44,7 @@ func TestAMemberOfAnEarlierVersionKeepsItsFormerGrants(t *testing.T) {
 	kept := append([]string{"core", "storage", "volumes", "olm"}, more...)
 	asBefore()
 	for _, isSaid := range []bool{true, false} { // in the second round the grants name these rights themselves
-		r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
+		r, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,17 +52,17 @@ func TestAMemberOfAnEarlierVersionKeepsItsFormerGrants(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, words := range []string{"the host has rights there that its profiles no longer include", "hostctl join east --cluster-kubeconfig FILE --allow core,storage,olm"} {
-			if said(steps, words) != isSaid {
-				t.Errorf("the join says %q: want %v\n%v", words, isSaid, steps)
+			if said(reported, words) != isSaid {
+				t.Errorf("the join says %q: want %v\n%v", words, isSaid, reported)
 			}
 		}
 	}
 	asBefore()
-	r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Allow: join.DefaultGrants()})
+	r, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", Allow: permissions.DefaultGrants()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(r.Grants, join.DefaultGrants()) || !said(steps, "The host can no longer write persistentvolumes") || !said(steps, "volumes") {
-		t.Errorf("%v %v", r.Grants, steps)
+	if !slices.Equal(r.Grants, permissions.DefaultGrants()) || !said(reported, "The host can no longer write persistentvolumes") || !said(reported, "volumes") {
+		t.Errorf("%v %v", r.Grants, reported)
 	}
 }

@@ -23,6 +23,10 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 func items(t *testing.T, list client.ObjectList) []client.Object {
@@ -44,13 +48,13 @@ func isFairleads(obj client.Object) bool {
 		return true
 	}
 	return obj.GetNamespace() == v1alpha1.SystemNamespace && obj.GetName() != "default" || obj.GetName() == v1alpha1.SystemNamespace ||
-		strings.HasPrefix(obj.GetName(), "fairlead-") || slices.Contains([]string{join.CRDDeliveries, join.CRDMemberships, v1alpha1.MembershipName}, obj.GetName())
+		strings.HasPrefix(obj.GetName(), "fairlead-") || slices.Contains([]string{permissions.CRDDeliveries, permissions.CRDMemberships, v1alpha1.MembershipName}, obj.GetName())
 }
 
 func TestADryRunWritesNothing(t *testing.T) {
 	f := newFleet(t)
 	before := ours(t, f.east)
-	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", DryRun: true})
+	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", DryRun: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +64,8 @@ func TestADryRunWritesNothing(t *testing.T) {
 	if m, err := join.FindMember(within(t), f.host, "east"); m != nil || err != nil {
 		t.Errorf("the host was written to: %v %v", m, err)
 	}
-	if !slices.ContainsFunc(steps, func(s join.Step) bool { return s.Outcome == join.Created && s.What == "host: MemberCluster east" }) {
-		t.Errorf("it does not say what it would do: %v", steps)
+	if !slices.ContainsFunc(reported, func(s steps.Step) bool { return s.Outcome == steps.Created && s.What == "host: MemberCluster east" }) {
+		t.Errorf("it does not say what it would do: %v", reported)
 	}
 }
 
@@ -75,7 +79,7 @@ func TestASecondJoinWritesNothingAndKeepsTheSettings(t *testing.T) {
 	}
 	eventually(t, "the aggregated roles are filled", func(ctx context.Context) bool {
 		role := &rbacv1.ClusterRole{}
-		return f.east.Get(ctx, types.NamespacedName{Name: join.HostAccount + "-aggregated"}, role) == nil && role.AggregationRule != nil
+		return f.east.Get(ctx, types.NamespacedName{Name: permissions.HostAccount + "-aggregated"}, role) == nil && role.AggregationRule != nil
 	})
 	m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}
 	if err := f.host.Patch(within(t), m, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"hand"}},"spec":{"suspend":"Pushes"}}`))); err != nil {
@@ -83,12 +87,12 @@ func TestASecondJoinWritesNothingAndKeepsTheSettings(t *testing.T) {
 	}
 	east, host := ours(t, f.east), ours(t, f.host)
 
-	again, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", DefaultHostName: "other name"})
+	again, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", DefaultHostName: "other name"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(east, ours(t, f.east)); diff != "" || again.Changes != 0 {
-		t.Errorf("the member was written to: %s\n%v", diff, steps)
+		t.Errorf("the member was written to: %s\n%v", diff, reported)
 	}
 	if diff := cmp.Diff(host, ours(t, f.host)); diff != "" {
 		t.Errorf("the host was written to: %s", diff)
@@ -164,7 +168,7 @@ func TestAJoinRepairsAMember(t *testing.T) {
 	secret := types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: "east"}
 	now := time.Now()
 	account := func(t *testing.T) types.UID {
-		sa := join.ServiceAccount(join.HostAccount)
+		sa := cluster.ServiceAccount(permissions.HostAccount)
 		if err := f.east.Get(within(t), client.ObjectKeyFromObject(sa), sa); err != nil {
 			t.Fatal(err)
 		}
@@ -178,10 +182,10 @@ func TestAJoinRepairsAMember(t *testing.T) {
 			edit(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-host-core"}}, func(r *rbacv1.ClusterRole) { r.Rules = r.Rules[:1] })
 		}},
 		"the role that all others belong to": {want: "cluster roles for core, storage, olm", harm: func(t *testing.T) {
-			remove(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}})
+			remove(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: permissions.HostAccount}})
 		}},
 		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the host's token belongs to an earlier account", harm: func(t *testing.T) {
-			remove(t, f.east, join.ServiceAccount(join.HostAccount))
+			remove(t, f.east, cluster.ServiceAccount(permissions.HostAccount))
 		}},
 		"a Membership that is gone": {want: "Membership of prod as east created", harm: func(t *testing.T) {
 			remove(t, f.east, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}})
@@ -207,7 +211,7 @@ func TestAJoinRepairsAMember(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.harm(t)
 			var said strings.Builder
-			_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, join.Printer(&said, false))
+			_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, steps.Printer(&said, false))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,9 +280,9 @@ func TestRefusedJoinsNameTheCause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.opts.DefaultHostName = "second"
-			_, err := join.Join(within(t), tc.host, tc.member, tc.opts, func(join.Step) {})
+			_, err := join.Join(within(t), tc.host, tc.member, tc.opts, func(steps.Step) {})
 			for _, want := range tc.want {
-				if diff := join.WordsDiff(want, err); diff != "" {
+				if diff := errortext.Diff(want, err); diff != "" {
 					t.Error(diff)
 				}
 			}
@@ -339,7 +343,7 @@ func TestAJoinWaitsUntilTheHostCallsTheMemberReady(t *testing.T) {
 	}
 	judge(metav1.ConditionFalse)
 	_, _, err = f.join(t, f.eastConfig, join.Options{Name: "east", Wait: 300 * time.Millisecond})
-	if diff := join.WordsDiff("member east is registered, but not Ready: Unreachable: no route", err); diff != "" {
+	if diff := errortext.Diff("member east is registered, but not Ready: Unreachable: no route", err); diff != "" {
 		t.Error(diff)
 	}
 	judge(metav1.ConditionTrue)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 )
 
 // A person who can write MemberClusters creates one that refers to the Secret of another member, and deletes it.
@@ -47,7 +48,7 @@ func TestLeavingAMemberKeepsTheSecretsOfOtherMembers(t *testing.T) {
 func TestAnAnnotationDoesNotProveThatAMemberIsCleared(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
-	hostUID, err := join.IdentityOf(within(t), f.host)
+	hostUID, err := cluster.Identity(within(t), f.host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 func TestTheHostThatLostAMemberReleasesItAndWritesNothingThere(t *testing.T) {
@@ -28,17 +31,17 @@ func TestTheHostThatLostAMemberReleasesItAndWritesNothingThere(t *testing.T) {
 	}
 	theirs := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "theirs"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}}
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}}}
 	if err := r.east.Create(within(t), theirs); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { remove(t, r.east, theirs) })
-	_, steps, err := r.second.join(t, r.eastConfig, takingOver("mine"))
+	_, reported, err := r.second.join(t, r.eastConfig, takingOver("mine"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(steps, func(s join.Step) bool { return strings.HasSuffix(s.What, "RoleBinding default/theirs") }) {
-		t.Errorf("a binding of somebody else's, which names the account and not the host, is not told: %v", steps)
+	if !slices.ContainsFunc(reported, func(s steps.Step) bool { return strings.HasSuffix(s.What, "RoleBinding default/theirs") }) {
+		t.Errorf("a binding of somebody else's, which names the account and not the host, is not told: %v", reported)
 	}
 	eventually(t, "the first host is shut out", func(ctx context.Context) bool {
 		return apierrors.IsUnauthorized(account.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{}))
@@ -64,7 +67,7 @@ func TestTheHostThatLostAMemberReleasesItAndWritesNothingThere(t *testing.T) {
 	}{
 		"it joins again": {waits: true, want: `is a member of another host, "second"`, do: func(t *testing.T) error {
 			_, _, err := r.join(t, r.eastConfig, join.Options{Name: "east"})
-			if diff := join.WordsDiff("join with --take-over", err); diff != "" {
+			if diff := errortext.Diff("join with --take-over", err); diff != "" {
 				t.Error(diff)
 			}
 			return err

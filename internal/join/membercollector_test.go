@@ -25,7 +25,11 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 // These tests run on real API servers with their controllers and the scheduler. KWOK replaces the kubelets: it marks every pod on a
@@ -37,7 +41,7 @@ const elsewhere = "https://192.0.2.7:6443"
 // runsManager gives the host the Deployment of a manager, without pods.
 func (f *fleet) runsManager(t *testing.T, image string) {
 	t.Helper()
-	ns := join.SystemNamespace()
+	ns := cluster.SystemNamespace()
 	if err := client.IgnoreAlreadyExists(f.host.Create(within(t), ns)); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +86,7 @@ func (f *fleet) deployed(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	d := &appsv1.Deployment{}
 	err := f.east.Get(within(t), client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}, d)
-	if join.Absent(err) {
+	if cluster.Absent(err) {
 		return nil
 	}
 	if err != nil {
@@ -93,7 +97,7 @@ func (f *fleet) deployed(t *testing.T) *appsv1.Deployment {
 
 func (f *fleet) eastAccount(t *testing.T) *corev1.ServiceAccount {
 	t.Helper()
-	account := join.ServiceAccount(join.CollectorAccount)
+	account := cluster.ServiceAccount(permissions.CollectorAccount)
 	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +147,7 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 			return c.Get(ctx, client.ObjectKeyFromObject(bare), bare.DeepCopy())
 		}},
 		"and its CRDs": {do: func(ctx context.Context, c client.Client) error {
-			return c.Get(ctx, client.ObjectKey{Name: join.CRDDeliveries}, &apiextensionsv1.CustomResourceDefinition{})
+			return c.Get(ctx, client.ObjectKey{Name: permissions.CRDDeliveries}, &apiextensionsv1.CustomResourceDefinition{})
 		}},
 		"and lists its pods": {do: func(ctx context.Context, c client.Client) error {
 			return c.List(ctx, &corev1.PodList{}, client.InNamespace(v1alpha1.SystemNamespace))
@@ -181,17 +185,17 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 	if now := f.deployed(t).Spec.Template.Spec; len(now.ImagePullSecrets) != 0 || !slices.ContainsFunc(now.Tolerations, func(t corev1.Toleration) bool { return t.Key == "edge" }) {
 		t.Errorf("%+v", now)
 	}
-	if err := f.east.Get(within(t), client.ObjectKeyFromObject(pull), pull); !join.Absent(err) {
+	if err := f.east.Get(within(t), client.ObjectKeyFromObject(pull), pull); !cluster.Absent(err) {
 		t.Errorf("the copy of the pull secret stays: %v", err)
 	}
 
 	// The manager leaves the member with its own account. It must delete the collector before the Deliveries.
-	var steps []string
-	if err := join.Withdraw(within(t), host, got.Host.UID, "east", func(s join.Step) { steps = append(steps, s.What) }); err != nil {
+	var reported []string
+	if err := join.Withdraw(within(t), host, got.Host.UID, "east", func(s steps.Step) { reported = append(reported, s.What) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(steps) == 0 || steps[0] != "member east: collector" {
-		t.Errorf("steps: %v", steps)
+	if len(reported) == 0 || reported[0] != "member east: collector" {
+		t.Errorf("steps: %v", reported)
 	}
 	eventually(t, "nothing of the collector is left", func(ctx context.Context) bool {
 		var pods corev1.PodList
@@ -255,7 +259,7 @@ func TestADeploymentThatNoJoinMadeStays(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 	_, _, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorMember, MemberCollector: membercollector.Given{Image: "a:v1"}})
-	if diff := join.WordsDiff("has a Deployment fairlead-system/fairlead-collector that no join made", err); diff != "" {
+	if diff := errortext.Diff("has a Deployment fairlead-system/fairlead-collector that no join made", err); diff != "" {
 		t.Error(diff)
 	}
 	if d := f.deployed(t); d == nil || d.UID != theirs.UID {
@@ -270,7 +274,7 @@ func TestWrongSettingsOfACollectorAreRefusedBeforeTheFirstWrite(t *testing.T) {
 		t.Helper()
 		opts.Name = "east"
 		_, _, err := f.join(t, f.eastConfig, opts)
-		if diff := join.WordsDiff(want, err); diff != "" {
+		if diff := errortext.Diff(want, err); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff(before, ours(t, f.east)); diff != "" {
@@ -286,24 +290,24 @@ func TestWrongSettingsOfACollectorAreRefusedBeforeTheFirstWrite(t *testing.T) {
 }
 
 // awaits joins east and waits until it is Ready. Meanwhile the test acts as the manager, and reports east as Ready at once.
-func (f *fleet) awaits(t *testing.T) ([]join.Step, error) {
+func (f *fleet) awaits(t *testing.T) ([]steps.Step, error) {
 	t.Helper()
 	type ended struct {
-		steps []join.Step
-		err   error
+		reported []steps.Step
+		err      error
 	}
 	end := make(chan ended, 1)
 	go func() {
-		var steps []join.Step
+		var reported []steps.Step
 		_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod", Server: elsewhere, Wait: 3 * time.Minute,
 			Collector: v1alpha1.CollectorMember}.Impatient(),
-			func(s join.Step) { steps = append(steps, s) })
-		end <- ended{steps, err}
+			func(s steps.Step) { reported = append(reported, s) })
+		end <- ended{reported, err}
 	}()
 	for {
 		select {
 		case e := <-end:
-			return e.steps, e.err
+			return e.reported, e.err
 		case <-time.After(100 * time.Millisecond):
 			f.callReady(t)
 		}
@@ -359,7 +363,7 @@ func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 			t.Fatalf("got %v, want %s", err, reason)
 		}
 		for _, want := range words {
-			if diff := join.WordsDiff(want, err); diff != "" {
+			if diff := errortext.Diff(want, err); diff != "" {
 				t.Error(diff)
 			}
 		}
@@ -411,12 +415,12 @@ func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "manifest unknown"}}}}
 		return f.east.Status().Update(ctx, pod) == nil
 	})
-	steps, err := f.awaits(t)
+	reported, err := f.awaits(t)
 	notReady(err, v1alpha1.ReasonImageNotPulled, "node worker-1 cannot pull image registry.org/fairlead/collector:v1 of the collector: ErrImagePull: manifest unknown")
-	if !slices.ContainsFunc(steps, func(s join.Step) bool {
-		return s.Outcome == join.Noted && strings.HasPrefix(s.What, "member east: the collector does not run: ImageNotPulled: node worker-1")
+	if !slices.ContainsFunc(reported, func(s steps.Step) bool {
+		return s.Outcome == steps.Noted && strings.HasPrefix(s.What, "member east: the collector does not run: ImageNotPulled: node worker-1")
 	}) {
-		t.Errorf("it is not told while the join waits: %v", steps)
+		t.Errorf("it is not told while the join waits: %v", reported)
 	}
 
 	// The pod is deleted. KWOK marks its successor on another node as ready, as if that node had pulled the image.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // knowsNoMemberCollector makes the host refuse `collector: Member`, like a host of an earlier version, until the test
@@ -56,12 +57,12 @@ func TestAHostThatDoesNotKnowASettingIsAskedBeforeTheJoinWrites(t *testing.T) {
 	defer f.forgetsManager(t)
 	before := ours(t, f.east)
 
-	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Server: elsewhere, Collector: v1alpha1.CollectorMember})
+	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", Server: elsewhere, Collector: v1alpha1.CollectorMember})
 	if err == nil || !strings.Contains(err.Error(), "older than this hostctl") || !strings.Contains(err.Error(), "spec.collector") {
 		t.Errorf("the join: %v", err)
 	}
-	for _, s := range steps {
-		if s.Outcome != join.Checked && s.Outcome != join.Noted {
+	for _, s := range reported {
+		if s.Outcome != steps.Checked && s.Outcome != steps.Noted {
 			t.Errorf("the join has %s %s", s.Outcome, s.What)
 		}
 	}

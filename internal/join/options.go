@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 )
 
 // Options are the settings of a join. If a setting is empty, the join keeps the value of an earlier join. If there was no
@@ -20,7 +21,7 @@ import (
 type Options struct {
 	// Name is the name of the MemberCluster, a DNS label. Required.
 	Name string
-	// Allow are the grants. The join removes grants of an earlier join that are not among them. Default: DefaultGrants.
+	// Allow are the grants. The join removes grants of an earlier join that are not among them. Default: permissions.DefaultGrants.
 	Allow []string
 	// Namespaces is the namespace policy, which decides which namespaces of the member are open. Default: Managed.
 	Namespaces v1alpha1.NamespacePolicy
@@ -56,7 +57,7 @@ type Options struct {
 	// image. 0 means Wait.
 	CollectorWait time.Duration
 
-	// tokenMemory and patience replace the constants of the same names in tests; 0 keeps the constant.
+	// tokenMemory and patience replace memberinstall.TokenMemory and the constant patience in tests; 0 keeps the constant.
 	tokenMemory time.Duration
 	patience    time.Duration
 }
@@ -92,7 +93,7 @@ func (o Options) Validate() error {
 		}
 	}
 	if len(o.Allow) > 0 {
-		if _, err := ParseGrants(o.Allow); err != nil {
+		if _, err := permissions.ParseGrants(o.Allow); err != nil {
 			return fmt.Errorf("--allow: %w", err)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 func TestOptionsAreCheckedBeforeAnyClusterIsAsked(t *testing.T) {
@@ -32,7 +32,7 @@ func TestOptionsAreCheckedBeforeAnyClusterIsAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Name: "eu-1", DefaultHostName: "prod"}
 			tc.change(&o)
-			if diff := wordsDiff(tc.wantErr, o.Validate()); diff != "" {
+			if diff := errortext.Diff(tc.wantErr, o.Validate()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -54,27 +54,6 @@ func TestReadyCountsOnlyForTheRegistrationAsItIsNow(t *testing.T) {
 		m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1alpha1.MemberClusterStatus{Conditions: tc.conditions}}
 		if got := judged(m) != nil; got != tc.want {
 			t.Errorf("%s: want %t, got %t", name, tc.want, got)
-		}
-	}
-}
-
-func TestPrinterWritesALineForEachStep(t *testing.T) {
-	for name, tc := range map[string]struct {
-		step Step
-		dry  bool
-		want string
-	}{
-		"done":                       {step: Step{Outcome: Created, What: "host: Secret a"}, want: "✓ host: Secret a created\n"},
-		"with a note":                {step: Step{Outcome: Removed, What: "role", Note: "no longer allowed"}, want: "✓ role removed (no longer allowed)\n"},
-		"looked at":                  {step: Step{Outcome: Checked, What: "the host"}, want: "✓ the host\n"},
-		"a remark":                   {step: Step{Outcome: Noted, What: "mind this"}, want: "• mind this\n"},
-		"a dry run says would":       {step: Step{Outcome: Created, What: "role"}, dry: true, want: "• role would be created\n"},
-		"a dry run of what is there": {step: Step{Outcome: Unchanged, What: "role"}, dry: true, want: "✓ role unchanged\n"},
-	} {
-		var b strings.Builder
-		Printer(&b, tc.dry)(tc.step)
-		if diff := cmp.Diff(tc.want, b.String()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

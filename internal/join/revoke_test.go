@@ -18,6 +18,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 )
 
 // ask reads the Membership of the member.
@@ -26,7 +28,7 @@ func ask(ctx context.Context, c client.Client) error {
 }
 
 // renew renews the tokens of east at the time when they are due, as the manager does.
-func (f *fleet) renew(t *testing.T) join.Renewal {
+func (f *fleet) renew(t *testing.T) tokens.Renewal {
 	t.Helper()
 	_, secret := f.registered(t, "east")
 	account := f.asHost(t, "east")
@@ -35,7 +37,7 @@ func (f *fleet) renew(t *testing.T) join.Renewal {
 		cfg.BearerToken = token
 		return ask(ctx, clientFor(t, cfg))
 	}
-	renewal, err := join.Renew(within(t), f.host, account, accepts, secret, time.Now())
+	renewal, err := tokens.Renew(within(t), f.host, account, accepts, secret, time.Now())
 	if err != nil || renewal.Renewed {
 		t.Fatalf("the token is new, and yet: %+v %v", renewal, err)
 	}
@@ -44,7 +46,7 @@ func (f *fleet) renew(t *testing.T) join.Renewal {
 		// One call of Renew may renew only one of the two tokens, and the other is due in the next call. So the test reads
 		// the Secret again before each call, as the manager does.
 		_, secret = f.registered(t, "east")
-		renewal, err = join.Renew(ctx, f.host, account, accepts, secret, due)
+		renewal, err = tokens.Renew(ctx, f.host, account, accepts, secret, due)
 		return err == nil && renewal.Renewed
 	})
 	return renewal
@@ -79,14 +81,14 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 		t.Errorf("the old token is refused before the new one has worked: %v", err)
 	}
 	_, secret := f.registered(t, "east")
-	if err := join.Revoke(within(t), f.host, next, secret); err != nil {
+	if err := tokens.Revoke(within(t), f.host, next, secret); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the old token is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, stolen)) })
 	if err := ask(within(t), next); err != nil {
 		t.Errorf("the new token: %v", err)
 	}
-	held := f.tokenSecrets(t, join.HostAccount)
+	held := f.tokenSecrets(t, permissions.HostAccount)
 	if len(held) != 1 {
 		t.Fatalf("Secrets on the member: %v", held)
 	}
@@ -96,8 +98,8 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	if err := f.host.Update(within(t), secret); err != nil {
 		t.Fatal(err)
 	}
-	if err := join.Revoke(within(t), f.host, next, secret); err != nil || len(f.tokenSecrets(t, join.HostAccount)) != 1 {
-		t.Errorf("%v; Secrets on the member: %v", err, f.tokenSecrets(t, join.HostAccount))
+	if err := tokens.Revoke(within(t), f.host, next, secret); err != nil || len(f.tokenSecrets(t, permissions.HostAccount)) != 1 {
+		t.Errorf("%v; Secrets on the member: %v", err, f.tokenSecrets(t, permissions.HostAccount))
 	}
 	if again := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"}); again.Changes != 0 {
 		t.Errorf("a join wrote something: %+v", again)
@@ -111,7 +113,7 @@ func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	role := &rbacv1.Role{}
-	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}, role); err != nil {
+	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}, role); err != nil {
 		t.Fatal(err)
 	}
 	var before []rbacv1.PolicyRule
@@ -125,7 +127,7 @@ func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the host may make no Secret there", func(ctx context.Context) bool {
-		none := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount + "-token-4"}}
+		none := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount + "-token-4"}}
 		return apierrors.IsForbidden(f.asHost(t, "east").Create(ctx, none, client.DryRunAll))
 	})
 	if renewal := f.renew(t); !renewal.Unbound {
@@ -134,12 +136,12 @@ func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 	if err := ask(within(t), f.asHost(t, "east")); err != nil {
 		t.Errorf("the token that is bound to nothing: %v", err)
 	}
-	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
+	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notes(steps), "To revoke it immediately, run `hostctl join east --cluster-kubeconfig FILE --rotate`") {
-		t.Errorf("the join does not say that the token before cannot be revoked: %s", notes(steps))
+	if !strings.Contains(notes(reported), "To revoke it immediately, run `hostctl join east --cluster-kubeconfig FILE --rotate`") {
+		t.Errorf("the join does not say that the token before cannot be revoked: %s", notes(reported))
 	}
 	if renewal := f.renew(t); renewal.Unbound {
 		t.Errorf("after a join: %+v", renewal)

@@ -16,6 +16,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // rivals are two hosts and the cluster east, which is member "east" of the first host and has a Delivery and a workload.
@@ -41,7 +44,7 @@ func newRivals(t *testing.T, opts join.Options) *rivals {
 	first := f.mustJoin(t, f.eastConfig, opts)
 	r.firstUID, r.oldAccount = first.Host.UID, r.account(t)
 	var err error
-	if r.secondUID, err = join.IdentityOf(within(t), f.west); err != nil {
+	if r.secondUID, err = cluster.Identity(within(t), f.west); err != nil {
 		t.Fatal(err)
 	}
 	r.delivery = &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "fed.shop.web"}}
@@ -66,7 +69,7 @@ func (r *rivals) clean(t *testing.T) {
 				continue
 			}
 			if err == nil {
-				err = join.Unjoin(within(t), f.hostConfig, f.eastConfig, join.UnjoinOptions{Name: name, Wait: time.Minute}, func(join.Step) {})
+				err = join.Unjoin(within(t), f.hostConfig, f.eastConfig, join.UnjoinOptions{Name: name, Wait: time.Minute}, func(steps.Step) {})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -81,14 +84,14 @@ func (r *rivals) clean(t *testing.T) {
 	}
 	r.awaitClean(t, r.west)
 	eventually(t, "the second host is none any more", func(ctx context.Context) bool {
-		return join.Absent(r.west.Get(ctx, types.NamespacedName{Name: "memberclusters." + v1alpha1.Group}, crdOf("")))
+		return cluster.Absent(r.west.Get(ctx, types.NamespacedName{Name: "memberclusters." + v1alpha1.Group}, crdOf("")))
 	})
 }
 
 // account returns the uid of the host's account on east, whichever host uses it; "" if the account does not exist.
 func (f *fleet) account(t *testing.T) types.UID {
 	t.Helper()
-	sa := join.ServiceAccount(join.HostAccount)
+	sa := cluster.ServiceAccount(permissions.HostAccount)
 	if err := f.east.Get(within(t), client.ObjectKeyFromObject(sa), sa); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +118,7 @@ func (r *rivals) expectUntouched(t *testing.T) {
 	for _, obj := range []client.Object{r.delivery, r.workload} {
 		now := obj.DeepCopyObject().(client.Object)
 		if err := r.east.Get(within(t), client.ObjectKeyFromObject(obj), now); err != nil || now.GetResourceVersion() != obj.GetResourceVersion() {
-			t.Errorf("%s: version %s, was %s; %v", join.Describe(obj), now.GetResourceVersion(), obj.GetResourceVersion(), err)
+			t.Errorf("%s: version %s, was %s; %v", cluster.Describe(obj), now.GetResourceVersion(), obj.GetResourceVersion(), err)
 		}
 	}
 }

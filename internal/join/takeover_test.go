@@ -19,12 +19,16 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	r := newRivals(t, join.Options{Allow: []string{"core", "example.com/widgets"}, Namespaces: v1alpha1.NamespacesAll, Collector: v1alpha1.CollectorExternal})
 	r.oldCollectorSpeaks(t)
-	oldCollector := join.ServiceAccount(join.CollectorAccount)
+	oldCollector := cluster.ServiceAccount(permissions.CollectorAccount)
 	if err := r.east.Get(within(t), client.ObjectKeyFromObject(oldCollector), oldCollector); err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +45,8 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 		plan = p
 		return oldWrites() // the old host must be able to write until the user has confirmed
 	}}
-	_, err := join.Join(within(t), r.westConfig, r.eastConfig, opts, func(s join.Step) {
-		revoked = revoked || s.Outcome == join.Removed && strings.Contains(s.What, "account of host prod")
+	_, err := join.Join(within(t), r.westConfig, r.eastConfig, opts, func(s steps.Step) {
+		revoked = revoked || s.Outcome == steps.Removed && strings.Contains(s.What, "account of host prod")
 		if err := oldWrites(); revoked && err == nil {
 			t.Errorf("after %q the first host can write", s.What)
 		}
@@ -68,7 +72,7 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	if err := r.second.asHost(t, "mine").Get(within(t), client.ObjectKeyFromObject(r.delivery), &v1alpha1.Delivery{}); err != nil {
 		t.Errorf("the second host does not get in: %v", err)
 	}
-	newCollector := join.ServiceAccount(join.CollectorAccount)
+	newCollector := cluster.ServiceAccount(permissions.CollectorAccount)
 	if err := r.east.Get(within(t), client.ObjectKeyFromObject(newCollector), newCollector); err != nil || newCollector.UID == oldCollector.UID {
 		t.Errorf("the first host's collector keeps its account: %v", err)
 	}
@@ -184,7 +188,7 @@ func TestATakeoverChecksEverythingBeforeItRemovesAnything(t *testing.T) {
 				return confirm(p)
 			}
 			_, err := join.Join(within(t), r.westConfig, r.eastConfig, opts, nil)
-			if diff := join.WordsDiff(tc.want, err); diff != "" {
+			if diff := errortext.Diff(tc.want, err); diff != "" {
 				t.Error(diff)
 			}
 			if asked != tc.asked {
@@ -220,12 +224,12 @@ func TestATakeoverWithoutAnotherHostIsAnOrdinaryJoin(t *testing.T) {
 	opts := join.Options{Name: "east", TakeOver: true, Confirm: func(join.Takeover) error { return errors.New("asked") }}
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	for _, whose := range []string{"nobody's", "this host's already"} {
-		r, steps, err := f.join(t, f.eastConfig, opts)
+		r, reported, err := f.join(t, f.eastConfig, opts)
 		if err != nil {
 			t.Fatalf("%s: %v", whose, err)
 		}
-		if !slices.ContainsFunc(steps, func(s join.Step) bool { return strings.Contains(s.What, "belongs to no other host") }) {
-			t.Errorf("%s: it does not say so: %v", whose, steps)
+		if !slices.ContainsFunc(reported, func(s steps.Step) bool { return strings.Contains(s.What, "belongs to no other host") }) {
+			t.Errorf("%s: it does not say so: %v", whose, reported)
 		}
 		if already := whose != "nobody's"; already != (r.Changes == 0) {
 			t.Errorf("%s: %d changes", whose, r.Changes)
@@ -238,7 +242,7 @@ func TestATakeoverWithoutAnotherHostIsAnOrdinaryJoin(t *testing.T) {
 func TestATakeoverRevokesWhatAJoinOfTheOldHostMakesMeanwhile(t *testing.T) {
 	r := newRivals(t, join.Options{})
 	isJoined := false
-	_, err := join.Join(within(t), r.westConfig, r.eastConfig, takingOver("mine"), func(s join.Step) {
+	_, err := join.Join(within(t), r.westConfig, r.eastConfig, takingOver("mine"), func(s steps.Step) {
 		if isJoined || !strings.Contains(s.What, "waits before it creates the new account") {
 			return
 		}

@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // UnjoinOptions are the settings of an unjoin.
@@ -36,7 +38,7 @@ type UnjoinOptions struct {
 // Unjoin ends a membership. If member is not nil, Unjoin removes Fairlead's objects from the member itself. If member is
 // nil, the host's manager removes them. With Forget and without member, they stay on the member. Workloads stay in any
 // case.
-func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report Reporter) error {
+func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report steps.Reporter) error {
 	u := &unjoin{opts: opts, report: report}
 	if err := u.discover(ctx, host, member); err != nil {
 		return fmt.Errorf("unjoining %s: %w", opts.Name, err)
@@ -49,7 +51,7 @@ func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, 
 
 type unjoin struct {
 	opts   UnjoinOptions
-	report Reporter
+	report steps.Reporter
 
 	// Filled by discover.
 	host    client.Client
@@ -64,13 +66,13 @@ type unjoin struct {
 // discover reads the host and the member. It makes all checks that can refuse the unjoin, before the unjoin removes
 // anything.
 func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error {
-	w, err := newWriter(bounded(host), "the host", false)
+	w, err := cluster.Connect(host, "the host", false)
 	if err != nil {
 		return err
 	}
-	u.host = w.client
-	if u.hostUID, err = identityOf(ctx, u.host); err != nil {
-		return explain(err, "the host", host.Host)
+	u.host = w.Client
+	if u.hostUID, err = cluster.Identity(ctx, u.host); err != nil {
+		return cluster.Explain(err, "the host", host.Host)
 	}
 	u.known, err = FindMember(ctx, u.host, u.opts.Name)
 	if err != nil {
@@ -86,13 +88,13 @@ func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error 
 		}
 		return nil
 	}
-	if w, err = newWriter(bounded(member), "member "+u.opts.Name, false); err != nil {
+	if w, err = cluster.Connect(member, "member "+u.opts.Name, false); err != nil {
 		return err
 	}
-	u.member = w.client
-	uid, err := identityOf(ctx, u.member)
+	u.member = w.Client
+	uid, err := cluster.Identity(ctx, u.member)
 	if err != nil {
-		return explain(err, w.cluster, member.Host)
+		return cluster.Explain(err, w.Name, member.Host)
 	}
 	if u.known != nil && u.known.Status.UID != "" && u.known.Status.UID != uid {
 		return fmt.Errorf("--cluster-kubeconfig leads to the cluster with uid %s, but the cluster that joined has uid %s. Give the kubeconfig of the cluster that joined", uid, u.known.Status.UID)
@@ -109,7 +111,7 @@ func (u *unjoin) discoverSecrets(ctx context.Context) error {
 		secret := &corev1.Secret{}
 		err := u.host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret)
 		switch {
-		case absent(err) || name == "":
+		case cluster.Absent(err) || name == "":
 		case err != nil:
 			return fmt.Errorf("reading Secret %s/%s at the host: %w", v1alpha1.SystemNamespace, name, err)
 		default:
@@ -140,7 +142,7 @@ func (u *unjoin) leave(ctx context.Context) error {
 		if err := client.IgnoreNotFound(u.host.Delete(ctx, u.known, client.Preconditions{UID: &u.known.UID})); err != nil {
 			return fmt.Errorf("deleting the MemberCluster: %w", err)
 		}
-		tell(u.report, Removed, "host: MemberCluster %s is being deleted", u.opts.Name)
+		tell(u.report, steps.Removed, "host: MemberCluster %s is being deleted", u.opts.Name)
 	}
 	if u.opts.Forget || u.member != nil {
 		if err := u.leaveOurselves(ctx); err != nil {
@@ -196,7 +198,7 @@ func (u *unjoin) leaveUnregistered(ctx context.Context, wasOurs bool) error {
 		err = Withdraw(ctx, u.member, u.hostUID, u.opts.Name, u.report)
 	}
 	if notOurs := (*NotOursError)(nil); errors.As(err, &notOurs) {
-		tell(u.report, Noted, "member %s: nothing is removed on it: %s", u.opts.Name, notOurs)
+		tell(u.report, steps.Noted, "member %s: nothing is removed on it: %s", u.opts.Name, notOurs)
 		return nil
 	}
 	return err
@@ -208,7 +210,7 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 		return nil
 	}
 	last, isJoinedAgain := u.known, false
-	err := wait.PollUntilContextTimeout(ctx, pollEvery, u.opts.Wait, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, cluster.PollEvery, u.opts.Wait, true, func(ctx context.Context) (bool, error) {
 		m, err := FindMember(ctx, u.host, u.opts.Name)
 		if err != nil || m == nil || m.UID != u.known.UID {
 			isJoinedAgain = m != nil
@@ -223,7 +225,7 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tell(u.report, Removed, "host: MemberCluster %s", u.opts.Name)
+	tell(u.report, steps.Removed, "host: MemberCluster %s", u.opts.Name)
 	if isJoinedAgain { // the Secret of this name belongs to the new MemberCluster; the manager deleted the earlier Secret before the earlier MemberCluster
 		return nil
 	}

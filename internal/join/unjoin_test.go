@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // One person unjoins and waits for the manager. Another person joins the cluster again as soon as its MemberCluster is
@@ -20,7 +22,7 @@ func TestAnUnjoinThatWaitsLeavesTheSecretOfANewJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
-	host, err := join.IdentityOf(within(t), f.host)
+	host, err := cluster.Identity(within(t), f.host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +59,10 @@ func TestAnUnjoinDeletesASecretThatIsWrittenMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if err := join.Unjoin(within(t), races, f.eastConfig, join.UnjoinOptions{Name: "east", Wait: 10 * time.Second}, func(join.Step) {}); err != nil {
+	if err := join.Unjoin(within(t), races, f.eastConfig, join.UnjoinOptions{Name: "east", Wait: 10 * time.Second}, func(steps.Step) {}); err != nil {
 		t.Error(err)
 	}
-	if err := f.host.Get(within(t), client.ObjectKeyFromObject(secret), &corev1.Secret{}); !join.Absent(err) {
+	if err := f.host.Get(within(t), client.ObjectKeyFromObject(secret), &corev1.Secret{}); !cluster.Absent(err) {
 		t.Errorf("the Secret: %v", err)
 	}
 	f.leave(t, f.eastConfig, "east")
@@ -71,7 +73,7 @@ func TestAnUnjoinDeletesASecretThatIsWrittenMeanwhile(t *testing.T) {
 func TestAnUnjoinThatWaitsLeavesTheSecretOfAFirstJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
-	host, err := join.IdentityOf(within(t), f.host)
+	host, err := cluster.Identity(within(t), f.host)
 	if err != nil {
 		t.Fatal(err)
 	}

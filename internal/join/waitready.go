@@ -3,6 +3,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/memberinstall"
 )
 
 // NotReadyError means that the join has written everything, but the member did not become Ready in time.
@@ -42,7 +45,7 @@ func (e *NotReadyError) Error() string {
 	}
 	if e.Reason == v1alpha1.ReasonNoHeartbeat && e.Collector == v1alpha1.CollectorExternal {
 		b.WriteString(" A collector writes its heartbeat within seconds of its start, and then every minute. " +
-			"If it runs and the member refuses it, its token belongs to an account that an unjoin or a join has deleted. " + newToken)
+			"If it runs and the member refuses it, its token belongs to an account that an unjoin or a join has deleted. " + memberinstall.NewCollectorToken)
 	}
 	if v1alpha1.IsUnreachable(e.Reason) && e.Tried != "" {
 		b.WriteString(e.elsewhere())
@@ -61,29 +64,30 @@ func (e *NotReadyError) elsewhere() string {
 		"join again with --server https://ADDRESS:PORT, or with --proxy-url.", strings.ToUpper(manager[:1])+manager[1:], e.Tried, e.Here)
 }
 
-// newToken tells the user how to make credentials for a collector that runs elsewhere (collector: External).
-const newToken = "Create a token for the collector, with the kubeconfig of the member: `kubectl create token " + CollectorAccount + " --namespace " +
-	v1alpha1.SystemNamespace + " --duration=8760h`. Put it into the collector's kubeconfig (--kubeconfig), which the collector reads at its start."
-
 // awaitReady waits until the MemberCluster has the condition Ready, which the host's manager writes.
-func (p *joiner) awaitReady(ctx context.Context) error {
-	if p.opts.DryRun || p.opts.Wait == 0 {
+func (j *joiner) awaitReady(ctx context.Context, p plan, registered *v1alpha1.MemberCluster) error {
+	timeout := j.opts.Wait
+	if p.collector.Mode == v1alpha1.CollectorMember && j.opts.CollectorWait != 0 {
+		timeout = j.opts.CollectorWait
+	}
+	if j.opts.DryRun || j.opts.Wait == 0 {
 		return nil
 	}
 	m := &v1alpha1.MemberCluster{}
 	var last *metav1.Condition
-	rollout, reach := &collectorRollout{joiner: p}, &hostReach{joiner: p}
-	err := wait.PollUntilContextTimeout(ctx, pollEvery, p.wait(), true, func(ctx context.Context) (bool, error) {
-		if err := p.host.client.Get(ctx, client.ObjectKeyFromObject(p.registered), m); err != nil {
-			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
+	rollout := &collectorRollout{collector: p.collector, member: j.Member, steps: j.Steps, now: j.now, patience: cmp.Or(j.opts.patience, patience)}
+	reach := &hostReach{member: j.Member.Name, endpoint: p.found.address.endpoint, steps: j.Steps, now: j.now, patience: cmp.Or(j.opts.patience, patience)}
+	err := wait.PollUntilContextTimeout(ctx, cluster.PollEvery, timeout, true, func(ctx context.Context) (bool, error) {
+		if err := j.Host.Client.Get(ctx, client.ObjectKeyFromObject(registered), m); err != nil {
+			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.name, err)
 		}
-		if uid := m.Status.UID; uid != "" && uid != p.memberUID {
+		if uid := m.Status.UID; uid != "" && uid != p.found.memberUID {
 			// The manager takes the first cluster that accepts its credentials for the member. The address that the host
 			// uses may lead to another cluster than the address in the user's kubeconfig, for example because of a wrong
 			// --server.
 			return false, fmt.Errorf("waiting for MemberCluster %[1]s to be Ready: the host reaches another cluster at %[2]s (uid %[3]s) "+
 				"than this join at %[4]s (uid %[5]s). Run `hostctl unjoin %[1]s --forget`, then join again with a --server that leads to the cluster of the kubeconfig",
-				p.opts.Name, m.Spec.Endpoint, uid, p.memberConfig.Host, p.memberUID)
+				p.name, m.Spec.Endpoint, uid, j.Member.Config.Host, p.found.memberUID)
 		}
 		last = judged(m)
 		done, err := rollout.look(ctx)
@@ -94,12 +98,12 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 	})
 	switch {
 	case err == nil:
-		p.checked("host: MemberCluster %s is Ready", p.opts.Name)
+		j.Steps.Checked("host: MemberCluster %s is Ready", p.name)
 		return nil
 	case ctx.Err() != nil || !wait.Interrupted(err) && !errors.Is(err, errHopeless):
 		return err
 	}
-	notReady := &NotReadyError{Name: p.opts.Name, Collector: p.collector, Tried: p.address.endpoint, Here: p.memberConfig.Host, FromPod: p.manager != nil}
+	notReady := &NotReadyError{Name: p.name, Collector: p.collector.Mode, Tried: p.found.address.endpoint, Here: j.Member.Config.Host, FromPod: p.found.manager != nil}
 	if last != nil {
 		notReady.Reason, notReady.Message = last.Reason, last.Message
 	}

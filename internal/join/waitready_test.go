@@ -13,6 +13,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 func TestWhatToDoAboutAMemberThatIsNotReady(t *testing.T) {
@@ -44,7 +46,7 @@ func TestWhatToDoAboutAMemberThatIsNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.err.Name = "east"
 			for _, want := range tc.says {
-				if diff := join.WordsDiff(want, &tc.err); diff != "" {
+				if diff := errortext.Diff(want, &tc.err); diff != "" {
 					t.Error(diff)
 				}
 			}
@@ -61,12 +63,12 @@ func TestAJoinReportsThatAnExternalCollectorNeedsANewToken(t *testing.T) {
 	f := newFleet(t)
 	told := func(collector v1alpha1.CollectorMode, dry bool) bool {
 		t.Helper()
-		_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: collector, DryRun: dry})
+		_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: collector, DryRun: dry})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(steps, func(s join.Step) bool {
-			return s.Outcome == join.Noted && strings.Contains(s.What, "kubectl create token fairlead-collector")
+		return slices.ContainsFunc(reported, func(s steps.Step) bool {
+			return s.Outcome == steps.Noted && strings.Contains(s.What, "kubectl create token fairlead-collector")
 		})
 	}
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -93,13 +95,13 @@ func TestAJoinReportsThatAnExternalCollectorNeedsANewToken(t *testing.T) {
 func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	f := newFleet(t)
 	t.Cleanup(func() {
-		if err := join.Unjoin(within(t), f.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, func(join.Step) {}); err != nil {
+		if err := join.Unjoin(within(t), f.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, func(steps.Step) {}); err != nil {
 			t.Error(err)
 		}
 		f.leave(t, f.eastConfig, "east")
 	})
-	asManager := func(s join.Step) {
-		if s.Outcome != join.Created || s.What != "host: MemberCluster east" {
+	asManager := func(s steps.Step) {
+		if s.Outcome != steps.Created || s.What != "host: MemberCluster east" {
 			return
 		}
 		m, err := join.FindMember(within(t), f.host, "east")
@@ -116,14 +118,14 @@ func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	opts := join.Options{Name: "east", DefaultHostName: "prod", Wait: 10 * time.Second}
 	_, err := join.Join(within(t), f.hostConfig, f.eastConfig, opts, asManager)
 	for _, want := range []string{"the host reaches another cluster at " + f.eastConfig.Host + " (uid of-another)", "`hostctl unjoin east --forget`", "--server"} {
-		if diff := join.WordsDiff(want, err); diff != "" {
+		if diff := errortext.Diff(want, err); diff != "" {
 			t.Error(diff)
 		}
 	}
 	// A second join also tells the user the way out.
 	_, _, err = f.join(t, f.eastConfig, join.Options{Name: "east"})
 	for _, want := range []string{"its cluster has uid of-another, and the cluster at ", "`hostctl unjoin east` first (with --forget"} {
-		if diff := join.WordsDiff(want, err); diff != "" {
+		if diff := errortext.Diff(want, err); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -145,7 +147,7 @@ func TestAnotherClusterTakesAMembersPlaceAfterAForgettingUnjoin(t *testing.T) {
 	if _, _, err = f.join(t, f.westConfig, join.Options{Name: "east"}); err == nil {
 		t.Fatal("it takes the place unasked")
 	}
-	if err := join.Unjoin(within(t), f.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, func(join.Step) {}); err != nil {
+	if err := join.Unjoin(within(t), f.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, func(steps.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	second := f.mustJoin(t, f.westConfig, join.Options{Name: "east"})

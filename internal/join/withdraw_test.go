@@ -21,6 +21,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
+	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
 func crdOf(name string) client.Object {
@@ -81,7 +84,7 @@ func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
 			if err := member.Create(within(t), delivery); err != nil {
 				t.Fatal(err)
 			}
-			hostUID, err := join.IdentityOf(within(t), f.host)
+			hostUID, err := cluster.Identity(within(t), f.host)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +105,7 @@ func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
 			if m, err := join.FindMember(within(t), f.host, "east"); m != nil || err != nil {
 				t.Errorf("the MemberCluster is still there: %v %v", m, err)
 			}
-			if err := f.host.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: "east"}, &corev1.Secret{}); !join.Absent(err) {
+			if err := f.host.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: "east"}, &corev1.Secret{}); !cluster.Absent(err) {
 				t.Errorf("the Secret is still there: %v", err)
 			}
 			if err := f.east.Get(within(t), client.ObjectKeyFromObject(shop), shop); err != nil || shop.Labels[v1alpha1.LabelUID] == "" {
@@ -133,7 +136,7 @@ func TestLeavingRemovesNothingFromTheMemberOfAnotherHost(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
-	hostUID, err := join.IdentityOf(within(t), f.host)
+	hostUID, err := cluster.Identity(within(t), f.host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +212,7 @@ func TestTheNamespaceStaysWhereItIsNotTheMembersAlone(t *testing.T) {
 				_, err := member.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: "Delivery"})
 				return err == nil
 			})
-			hostUID, err := join.IdentityOf(within(t), f.host)
+			hostUID, err := cluster.Identity(within(t), f.host)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -247,8 +250,8 @@ func TestUnjoin(t *testing.T) {
 			if !tc.admin {
 				member = nil
 			}
-			err := join.Unjoin(within(t), f.hostConfig, member, tc.opts, func(join.Step) {})
-			if diff := join.WordsDiff(tc.wantErr, err); diff != "" {
+			err := join.Unjoin(within(t), f.hostConfig, member, tc.opts, func(steps.Step) {})
+			if diff := errortext.Diff(tc.wantErr, err); diff != "" {
 				t.Error(diff)
 			}
 			if m, err := join.FindMember(within(t), f.host, "east"); err != nil || tc.wantErr == "" && m != nil {

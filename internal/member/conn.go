@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -33,6 +32,10 @@ const (
 
 // Conn is the connection to one member. It is safe for concurrent use. The fleet can replace the token of a Conn. If the
 // endpoint or the client certificate changes, the fleet makes a new Conn with Connect.
+//
+// Conn has more than 15 methods because it is all that other packages see of a connection. Eleven methods implement
+// cluster.Cluster, as multicluster-runtime requires. Each of the others returns or calls one part of the connection: its
+// name, the limit, the REST client, the mapper, or the bearer of a token. The parts have the state and the locks.
 type Conn struct {
 	name string
 	// config is the client configuration without the token, which bearer holds.
@@ -44,8 +47,7 @@ type Conn struct {
 	guard     *guard
 	rest      rest.Interface
 	mapper    *mapper
-	// version is the API server's version; nil until a probe has read it.
-	version atomic.Pointer[string]
+	prober    *prober
 }
 
 // Connect prepares a connection. It sends no request to the member.
@@ -69,8 +71,7 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 	station := &guard{next: token, headWithin: headWithin, clock: clock.RealClock{},
 		limit: inflight.New(clock.RealClock{}, inflight.Most), answers: boundedread.NewAnswers()}
 	client.Transport = station
-	collector := &collectorBearer{next: station, host: token.host}
-	collector.token.Store(new(string))
+	collector := newCollectorBearer(station, token.host)
 	raw := rest.CopyConfig(config)
 	raw.GroupVersion = &v1alpha1.GroupVersion
 	raw.APIPath = "/apis"
@@ -80,7 +81,8 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
 	conn := &Conn{name: name, config: config, bearer: token, collector: collector, http: client, guard: station, rest: restClient}
-	conn.mapper = newMapper(conn)
+	conn.mapper = newMapper(restClient)
+	conn.prober = &prober{name: name, config: config, rest: restClient, guard: station, collector: collector}
 	return conn, nil
 }
 
@@ -115,26 +117,27 @@ func (c *Conn) ForgetMappings() { c.mapper.forget() }
 // if gk is built in. Call it when the member answers 404 to a request to the mapped path.
 func (c *Conn) DoubtMapping(gk schema.GroupKind) { c.mapper.doubt(gk) }
 
-// ServerVersion reads the version of the member's API server, for example v1.36.3.
-func (c *Conn) ServerVersion(ctx context.Context) (string, error) {
-	answer, err := Do(ctx, c.rest.Get().AbsPath("/version"), false)
-	if err != nil {
-		return "", fmt.Errorf("reading the version of member %s: %w", c.name, err)
-	}
-	info := version.Info{}
-	if err := answer.Into(&info); err != nil {
-		return "", fmt.Errorf("reading the version of member %s: %w", c.name, err)
-	}
-	stated := plain.Version(info.GitVersion)
-	c.version.Store(&stated)
-	return stated, nil
+// ClusterUID reads the uid of the kube-system namespace, which identifies a cluster. The host's account may read that
+// namespace on every member.
+func (c *Conn) ClusterUID(ctx context.Context) (types.UID, error) {
+	return clusterUID(ctx, c.rest, c.name)
 }
 
-func (c *Conn) serverVersion() string {
-	if v := c.version.Load(); v != nil {
-		return *v
+// clusterUID implements Conn.ClusterUID for the member with this name.
+func clusterUID(ctx context.Context, client rest.Interface, name string) (types.UID, error) {
+	system := metav1.PartialObjectMetadata{}
+	if err := get(ctx, client, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {
+		return "", fmt.Errorf("reading the namespace kube-system of member %s: %w", name, err)
 	}
-	return ""
+	return plain.UID(system.UID), nil
+}
+
+func get(ctx context.Context, client rest.Interface, into any, path ...string) error {
+	answer, err := Do(ctx, client.Get().AbsPath(path...), false)
+	if err != nil {
+		return err
+	}
+	return answer.Into(into)
 }
 
 // Answer is the API server's response to a request.

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
@@ -31,7 +32,7 @@ const (
 //
 // The mapper never caches that a kind is missing, because a user may create its CRD at any moment.
 type mapper struct {
-	conn *Conn
+	rest rest.Interface
 	// asking has one slot, so that only one caller at a time sends discovery requests to the member. The others wait
 	// for the slot.
 	asking chan struct{}
@@ -45,8 +46,8 @@ type mapper struct {
 	doubted map[schema.GroupKind]bool
 }
 
-func newMapper(conn *Conn) *mapper {
-	m := &mapper{conn: conn, asking: make(chan struct{}, 1), doubted: map[schema.GroupKind]bool{}}
+func newMapper(client rest.Interface) *mapper {
+	m := &mapper{rest: client, asking: make(chan struct{}, 1), doubted: map[schema.GroupKind]bool{}}
 	m.forget()
 	return m
 }
@@ -173,7 +174,7 @@ func (m *mapper) ask(ctx context.Context, group string, versions []string, is fu
 	none := schema.GroupVersion{}
 	if len(versions) == 0 {
 		var err error
-		if versions, err = discovery.Versions(ctx, m.conn.rest, group); apierrors.IsNotFound(err) {
+		if versions, err = discovery.Versions(ctx, m.rest, group); apierrors.IsNotFound(err) {
 			return none, nil, nil
 		} else if err != nil {
 			return none, nil, err
@@ -184,7 +185,7 @@ func (m *mapper) ask(ctx context.Context, group string, versions []string, is fu
 	}
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: group, Version: version}
-		resources, err := discovery.Resources(ctx, m.conn.rest, gv)
+		resources, err := discovery.Resources(ctx, m.rest, gv)
 		if apierrors.IsNotFound(err) {
 			continue
 		}

@@ -48,7 +48,7 @@ func TestTheMappingOfABuiltInKindNeverComesFromTheMember(t *testing.T) {
 	lies(liar)
 	for name, server := range map[string]*apiServer{"the liar": liar, "the honest one": honest} {
 		conn := connected(t, server.config("t"))
-		if _, err := conn.ServerVersion(t.Context()); err != nil { // the liar does not lie about its version
+		if _, err := conn.prober.serverVersion(t.Context()); err != nil { // the liar does not lie about its version
 			t.Fatal(err)
 		}
 		before := server.requests()

@@ -150,7 +150,7 @@ func TestTheKindOfANetworkErrorIsTheReasonAndTheMessageHasTheAddress(t *testing.
 				test.edit(config, address)
 			}
 			conn := connected(t, config)
-			is := conn.probe(ctx, thisHost, ProbeResult{}, now)
+			is := conn.prober.probe(ctx, thisHost, ProbeResult{}, now)
 			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || is.Failure != test.reason {
 				t.Fatalf("%+v", is)
 			}
@@ -166,7 +166,7 @@ func TestTheKindOfANetworkErrorIsTheReasonAndTheMessageHasTheAddress(t *testing.
 			}
 			ctx, cancel = context.WithTimeout(t.Context(), 900*time.Millisecond)
 			defer cancel()
-			again := conn.ask(ctx, thisHost, ProbeResult{}, now.Add(time.Hour))
+			again := conn.prober.ask(ctx, thisHost, ProbeResult{}, now.Add(time.Hour))
 			if diff := cmp.Diff(is.Message, again.Message); diff != "" {
 				t.Errorf("the same failure has another message in the next probe:\n%s", diff)
 			}
@@ -190,7 +190,7 @@ func TestAServerThatNeverAnswersHasReasonTimeout(t *testing.T) {
 	address := listening(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	is := connected(t, &rest.Config{Host: address, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}).probe(ctx, thisHost, ProbeResult{}, now)
+	is := connected(t, &rest.Config{Host: address, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}).prober.probe(ctx, thisHost, ProbeResult{}, now)
 	if is.Failure != v1alpha1.ReasonTimeout || !strings.Contains(is.Message, "the API server at "+address+" has not answered within 10s") {
 		t.Errorf("%+v", is)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -175,7 +176,7 @@ func (t *tracked) takes(token string) bool {
 	if token == "" || t.conn.Uses("") || !t.lastProbe.Usable() {
 		return false
 	}
-	t.conn.bearer.token.Store(&token)
+	t.conn.bearer.replace(token)
 	t.probeNow()
 	return true
 }
@@ -244,6 +245,29 @@ func (t *tracked) probeNow() {
 	case t.probeRequested <- struct{}{}:
 	default:
 	}
+}
+
+// tell stores the result of a probe and passes it to the listeners. If another connection has replaced the probed one,
+// tell drops the result and told is false. A listener gets only the member's name, so with an old result it would open
+// or close the circuit breaker of the new connection. Disconnect waits until the listeners have returned.
+func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if t.ended {
+		return was, false
+	}
+	f.mu.Lock()
+	if t.joined == "" && found.Usable() {
+		t.joined = found.UID
+	}
+	is = found.joinedAs(t.conn.name, t.joined)
+	t.lastProbe = is
+	listeners := slices.Clone(f.listeners)
+	f.mu.Unlock()
+	for _, listener := range listeners {
+		listener(t.conn.name, was, is)
+	}
+	return is, true
 }
 
 // sameConfig compares the fields that ConfigFor sets, except the token, which takes compares. Go cannot compare the two

@@ -73,7 +73,7 @@ func TestAnEditOfAMemberClusterCannotObtainTheToken(t *testing.T) {
 			edit(mc)
 			config, err := ConfigFor(mc, secret, "fairlead/1")
 			if err == nil { // the manager would connect with this configuration
-				_ = connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
+				_ = connected(t, config).prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 			}
 			if n := h.tokens.Load(); n > 0 || AsCredentialsError(err) == nil {
 				t.Errorf("%d requests brought the token to the proxy's owner; %v", n, err)

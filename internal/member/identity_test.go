@@ -105,7 +105,7 @@ func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 		if step.becomes != "" {
 			server.becomes(types.UID(step.becomes))
 		}
-		last = conn.probe(t.Context(), thisHost, last, now)
+		last = conn.prober.probe(t.Context(), thisHost, last, now)
 		if got := server.times(systemPath); got != step.want {
 			t.Errorf("probe %d: kube-system was asked for %d times, want %d", i+1, got, step.want)
 		}
@@ -115,10 +115,10 @@ func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 func TestAClusterThatDoesNotSayWhichItIsIsNotTakenForTheLastOne(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
-	well := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
+	well := conn.prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 	server.becomes("clone-uid")
 	server.says(systemPath, apierrors.NewInternalError(errors.New("etcd")))
-	is := conn.probe(t.Context(), thisHost, well, now)
+	is := conn.prober.probe(t.Context(), thisHost, well, now)
 	if diff := cmp.Diff([]any{false, false, v1alpha1.ReasonUnreachable}, verdict(is)); diff != "" {
 		t.Error(diff)
 	}

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -67,7 +68,7 @@ type ProbeResult struct {
 	Version string
 	// Grants is the list spec.grants of the Membership.
 	Grants []string
-	// NamespacePolicy is spec.namespacePolicy of the Membership; "" if the field is empty.
+	// NamespacePolicy is spep.namespacePolicy of the Membership; "" if the field is empty.
 	NamespacePolicy v1alpha1.NamespacePolicy
 	// Facts are status.facts of the Membership.
 	Facts v1alpha1.MemberFacts
@@ -115,17 +116,28 @@ func (s ProbeResult) Same(other ProbeResult) bool {
 // the host with a time that the member's API server wrote, for example in a token.
 func (s ProbeResult) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 
+// prober makes the probes of one connection.
+type prober struct {
+	name      string
+	config    *rest.Config
+	rest      rest.Interface
+	guard     *guard
+	collector *collectorBearer
+	// version is the API server's version; nil until a probe has read it.
+	version atomic.Pointer[string]
+}
+
 // probe reads the Membership and, if necessary, the uid and the version of the cluster. It returns no error, because
 // the result also describes a failure.
-func (c *Conn) probe(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
-	found := c.ask(ctx, host, last, now)
-	if ahead := c.guard.skew.Ahead(); (ahead - last.Ahead).Abs() > aheadSteady {
+func (p *prober) probe(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
+	found := p.ask(ctx, host, last, now)
+	if ahead := p.guard.skew.Ahead(); (ahead - last.Ahead).Abs() > aheadSteady {
 		found.Ahead = ahead
 	}
 	return found.steady(last, now)
 }
 
-func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
+func (p *prober) ask(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
 	tries := &attempts{}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, attemptsKey{}, tries), ProbeTimeout)
 	defer cancel()
@@ -134,8 +146,8 @@ func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Ti
 	next.Probed, next.Reachable, next.Valid, next.Failure, next.Reason, next.Message = true, false, false, "", "", ""
 
 	membership := v1alpha1.Membership{}
-	if err := c.get(ctx, &membership, "/apis", v1alpha1.Group, "v1alpha1", "memberships", v1alpha1.MembershipName); err != nil {
-		return next.refused(c.name, c.config, tries.cause(err), now)
+	if err := get(ctx, p.rest, &membership, "/apis", v1alpha1.Group, "v1alpha1", "memberships", v1alpha1.MembershipName); err != nil {
+		return next.refused(p.name, p.config, tries.cause(err), now)
 	}
 	next.Reachable, next.Ours = true, false
 	plain.Membership(&membership)
@@ -144,24 +156,24 @@ func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Ti
 		next.Message = fmt.Sprintf("this cluster belongs to host %[2]s (uid %[3]s), which knows it as %[4]s; this host writes nothing there. "+
 			"To remove the member from this host, run `hostctl unjoin %[1]s --forget`. To move it to this host, unjoin it from the other host first, "+
 			"or run `hostctl join %[1]s --cluster-kubeconfig FILE --take-over`",
-			c.name, membership.Spec.Host.Name, membership.Spec.Host.UID, membership.Spec.ClusterName)
+			p.name, membership.Spec.Host.Name, membership.Spec.Host.UID, membership.Spec.ClusterName)
 		return next
 	}
-	if membership.Spec.ClusterName != c.name {
+	if membership.Spec.ClusterName != p.name {
 		next.Reason = v1alpha1.ReasonIdentityChanged
 		next.Message = fmt.Sprintf("the endpoint leads to the member %s, not to %s: set spec.endpoint back to the URL of the right cluster",
-			membership.Spec.ClusterName, c.name)
+			membership.Spec.ClusterName, p.name)
 		return next
 	}
-	if err := c.identify(ctx, membership.UID, &next); err != nil {
-		return next.refused(c.name, c.config, tries.cause(err), now)
+	if err := p.identify(ctx, membership.UID, &next); err != nil {
+		return next.refused(p.name, p.config, tries.cause(err), now)
 	}
 	next.Grants, next.NamespacePolicy, next.Facts = membership.Spec.Grants, membership.Spec.NamespacePolicy, membership.Status.Facts
 	next.CollectorVersion = membership.Status.CollectorVersion
 	if renewed := membership.Status.RenewTime.Time; !renewed.Equal(next.Heartbeat) {
 		next.Heartbeat, next.HeartbeatChanged = renewed, now
 	}
-	next.CollectorRefused, next.CollectorForbidden = c.collector.refused.Load(), c.collector.forbidden.Load()
+	next.CollectorRefused, next.CollectorForbidden = p.collector.refused.Load(), p.collector.forbidden.Load()
 	next.Valid, next.Ours, next.Reason = true, true, v1alpha1.ReasonAnswers
 	next.usableSince = now
 	if last.Usable() && !last.usableSince.IsZero() {
@@ -209,38 +221,41 @@ func (e *OtherClusterError) Error() string {
 //
 // So a probe of an unchanged member costs one request. A cluster that was restored from a copy of etcd has the same
 // uids in all objects, so no uid can tell it from the original.
-func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResult) error {
-	if s.Version != "" && s.UID != "" && c.serverVersion() != "" && s.told == membership {
+func (p *prober) identify(ctx context.Context, membership types.UID, s *ProbeResult) error {
+	if s.Version != "" && s.UID != "" && p.hasVersion() && s.told == membership {
 		return nil
 	}
-	version, err := c.ServerVersion(ctx)
+	stated, err := p.serverVersion(ctx)
 	if err != nil {
 		return err
 	}
-	uid, err := c.ClusterUID(ctx)
+	uid, err := clusterUID(ctx, p.rest, p.name)
 	if err != nil {
 		return err
 	}
-	s.Version, s.UID, s.told = version, uid, membership
+	s.Version, s.UID, s.told = stated, uid, membership
 	return nil
 }
 
-// ClusterUID reads the uid of the kube-system namespace, which identifies a cluster. The host's account may read that
-// namespace on every member.
-func (c *Conn) ClusterUID(ctx context.Context) (types.UID, error) {
-	system := metav1.PartialObjectMetadata{}
-	if err := c.get(ctx, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {
-		return "", fmt.Errorf("reading the namespace kube-system of member %s: %w", c.name, err)
+// serverVersion reads the version of the member's API server, for example v1.36.3.
+func (p *prober) serverVersion(ctx context.Context) (string, error) {
+	answer, err := Do(ctx, p.rest.Get().AbsPath("/version"), false)
+	if err != nil {
+		return "", fmt.Errorf("reading the version of member %s: %w", p.name, err)
 	}
-	return plain.UID(system.UID), nil
+	info := version.Info{}
+	if err := answer.Into(&info); err != nil {
+		return "", fmt.Errorf("reading the version of member %s: %w", p.name, err)
+	}
+	stated := plain.Version(info.GitVersion)
+	p.version.Store(&stated)
+	return stated, nil
 }
 
-func (c *Conn) get(ctx context.Context, into any, path ...string) error {
-	answer, err := Do(ctx, c.rest.Get().AbsPath(path...), false)
-	if err != nil {
-		return err
-	}
-	return answer.Into(into)
+// hasVersion reports whether a probe of this connection has read the API server's version.
+func (p *prober) hasVersion() bool {
+	v := p.version.Load()
+	return v != nil && *v != ""
 }
 
 // refused returns the result of a probe that failed with err. Reason tells whether the member does not answer, or

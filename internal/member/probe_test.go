@@ -66,7 +66,7 @@ func TestProbe(t *testing.T) {
 			if test.path != "" {
 				server.says(test.path, test.answer)
 			}
-			is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
+			is := connected(t, server.config("t")).prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 			want := []any{true, test.reachable, test.valid, test.reason, test.valid, test.valid}
 			if diff := cmp.Diff(want, []any{is.Probed, is.Reachable, is.Valid, is.Reason, is.Usable(), is.Ours}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -89,9 +89,9 @@ func TestAProbeWhoseConnectionBreaksFindsTheMemberUnreachable(t *testing.T) {
 func TestAnUnreachableMemberKeepsItsKnownFacts(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
-	well := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
+	well := conn.prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 	server.Close()
-	is := conn.probe(t.Context(), thisHost, well, now.Add(time.Minute))
+	is := conn.prober.probe(t.Context(), thisHost, well, now.Add(time.Minute))
 	want := []any{false, true, v1alpha1.ReasonUnreachable, "v1.36.3", []string{"core"}}
 	if diff := cmp.Diff(want, []any{is.Usable(), is.Ours, is.Reason, is.Version, is.Grants}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -110,13 +110,13 @@ func TestTheIdentityIsReadOnceAndHeartbeatsAreTimedByTheHostsClock(t *testing.T)
 		server.says(membershipPath, m)
 	}
 	beat(time.Time{})
-	first := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
+	first := conn.prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 	if !first.HeartbeatChanged.IsZero() {
 		t.Errorf("a heartbeat before there was one: %s", first.HeartbeatChanged)
 	}
 	beat(now.Add(-time.Hour)) // the member's clock is behind
-	second := conn.probe(t.Context(), thisHost, first, now.Add(time.Minute))
-	third := conn.probe(t.Context(), thisHost, second, now.Add(2*time.Minute))
+	second := conn.prober.probe(t.Context(), thisHost, first, now.Add(time.Minute))
+	third := conn.prober.probe(t.Context(), thisHost, second, now.Add(2*time.Minute))
 	for name, got := range map[string]time.Time{"when it changed": second.HeartbeatChanged, "when it did not": third.HeartbeatChanged} {
 		if !got.Equal(now.Add(time.Minute)) {
 			t.Errorf("%s: %s", name, got)
@@ -133,7 +133,7 @@ func TestTheIdentityIsReadOnceAndHeartbeatsAreTimedByTheHostsClock(t *testing.T)
 // A collector inside the manager cannot write a heartbeat while the manager does not reach the member.
 func TestACollectorIsSilentOnlyAfterTheMemberWasUsableForLong(t *testing.T) {
 	conn := connected(t, newAPIServer(t).config("t"))
-	first := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
+	first := conn.prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 	for _, test := range []struct {
 		name string
 		last ProbeResult
@@ -144,7 +144,7 @@ func TestACollectorIsSilentOnlyAfterTheMemberWasUsableForLong(t *testing.T) {
 		{"too late", first, now.Add(HeartbeatTimeout + 1), true},
 		{"after an outage", ProbeResult{Probed: true, Heartbeat: first.Heartbeat, HeartbeatChanged: now}, now.Add(time.Hour), false},
 	} {
-		is := conn.probe(t.Context(), thisHost, test.last, test.at)
+		is := conn.prober.probe(t.Context(), thisHost, test.last, test.at)
 		if is.CollectorSilent != test.want || first.Same(is) == (test.want && test.last.Usable()) {
 			t.Errorf("%s: %+v", test.name, is)
 		}

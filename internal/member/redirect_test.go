@@ -41,7 +41,7 @@ func TestRequestsToAMemberFollowNoRedirect(t *testing.T) {
 	if _, err := conn.REST().Get().AbsPath("/api/v1/configmaps").Param("watch", "1").Stream(t.Context()); err == nil {
 		t.Error("a watch is opened elsewhere")
 	}
-	is := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
+	is := conn.prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 	if is.Reachable || is.Reason != v1alpha1.ReasonRedirected || !strings.Contains(is.Message, "spec.endpoint") || strings.Contains(is.Message, "secret") {
 		t.Errorf("%+v", is)
 	}

@@ -33,11 +33,16 @@ func newBearer(config *rest.Config) (*bearer, error) {
 		return nil, err
 	}
 	b := &bearer{host: to.Host}
-	token := config.BearerToken
-	b.token.Store(&token)
+	b.replace(config.BearerToken)
 	config.BearerToken = ""
 	return b, nil
 }
+
+// uses reports whether the requests use this token.
+func (b *bearer) uses(token string) bool { return *b.token.Load() == token }
+
+// replace sets the token for all further requests.
+func (b *bearer) replace(token string) { b.token.Store(&token) }
 
 // RoundTrip implements http.RoundTripper.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -68,6 +73,25 @@ type collectorBearer struct {
 }
 
 var _ http.RoundTripper = &collectorBearer{}
+
+// newCollectorBearer makes a collectorBearer without a token. host is HOST:PORT of the endpoint.
+func newCollectorBearer(next http.RoundTripper, host string) *collectorBearer {
+	b := &collectorBearer{next: next, host: host}
+	b.token.Store(new(string))
+	return b
+}
+
+// uses reports whether the collector's requests use this token.
+func (b *collectorBearer) uses(token string) bool { return *b.token.Load() == token }
+
+// replace sets the token for all further requests of the collector, and forgets what the member answered to the old one.
+func (b *collectorBearer) replace(token string) {
+	if !b.uses(token) {
+		b.token.Store(&token)
+		b.refused.Store(false)
+		b.forbidden.Store(false)
+	}
+}
 
 // RoundTrip implements http.RoundTripper.
 func (b *collectorBearer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -110,19 +134,13 @@ func (c *Conn) CollectorHTTPClient() *http.Client {
 }
 
 // SetCollectorToken sets the token for all further requests of the collector. If token is "", they use the host's token.
-func (c *Conn) SetCollectorToken(token string) {
-	if !c.CollectorUses(token) {
-		c.collector.token.Store(&token)
-		c.collector.refused.Store(false)
-		c.collector.forbidden.Store(false)
-	}
-}
+func (c *Conn) SetCollectorToken(token string) { c.collector.replace(token) }
 
 // CollectorUses reports whether the collector's requests use this token.
-func (c *Conn) CollectorUses(token string) bool { return *c.collector.token.Load() == token }
+func (c *Conn) CollectorUses(token string) bool { return c.collector.uses(token) }
 
 // Uses reports whether the connection's requests use this token.
-func (c *Conn) Uses(token string) bool { return *c.bearer.token.Load() == token }
+func (c *Conn) Uses(token string) bool { return c.bearer.uses(token) }
 
 // Accepts tries a token: it reads the member's Membership with that token instead of the connection's token. It returns
 // nil if the member accepts the token. In all other cases it returns the error of Do.

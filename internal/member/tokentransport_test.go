@@ -211,7 +211,7 @@ func TestAProbeReportsThatTheCollectorsHeartbeatIsForbidden(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		if is := conn.probe(t.Context(), thisHost, ProbeResult{}, now); is.CollectorForbidden != step.want || !is.Usable() {
+		if is := conn.prober.probe(t.Context(), thisHost, ProbeResult{}, now); is.CollectorForbidden != step.want || !is.Usable() {
 			t.Errorf("after %s %s: %+v", step.method, step.path, is)
 		}
 	}

@@ -178,7 +178,7 @@ func TestTheFenceDoesNotCancelReads(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	conn.guard.fence = &fence{no: errors.New("no"), left: func() time.Duration { return 0 }}
-	if _, err := conn.ServerVersion(t.Context()); err != nil {
+	if _, err := conn.prober.serverVersion(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -204,7 +204,7 @@ func TestTheFenceStopsEveryWrite(t *testing.T) {
 	if n := server.times("/version"); n != 0 {
 		t.Errorf("%d requests got through", n)
 	}
-	if _, err := conn.ServerVersion(t.Context()); err != nil {
+	if _, err := conn.prober.serverVersion(t.Context()); err != nil {
 		t.Errorf("reading: %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestARequestEndsWhenNoAnswerBegins(t *testing.T) {
 func TestAProbeRefusesAnAnswerOfAnotherKind(t *testing.T) {
 	server := newAPIServer(t)
 	server.says(membershipPath, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}})
-	is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
+	is := connected(t, server.config("t")).prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 	if is.Usable() || is.Reason != v1alpha1.ReasonUnreachable || !strings.Contains(is.Message, "a PodList and not a Membership") {
 		t.Errorf("%+v", is)
 	}
@@ -245,7 +245,7 @@ func TestAnAnswerOf429LowersTheLimitOfTheMember(t *testing.T) {
 	server.says("/version", apierrors.NewTooManyRequestsError("not now"))
 	conn := connected(t, server.config("t"))
 	before := conn.Limit().Places()
-	if _, err := conn.ServerVersion(t.Context()); !apierrors.IsTooManyRequests(err) {
+	if _, err := conn.prober.serverVersion(t.Context()); !apierrors.IsTooManyRequests(err) {
 		t.Fatal(err)
 	}
 	if got := conn.Limit().Places(); got != before/2 {

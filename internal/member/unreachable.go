@@ -15,7 +15,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -73,66 +72,6 @@ func (s ProbeResult) steady(last ProbeResult, now time.Time) ProbeResult {
 	}
 	s.Reason, s.Failure, s.Message = last.Reason, last.Failure, last.Message
 	return s
-}
-
-// attempts is what the transport has seen of the requests of one probe. client-go repeats a request whose connection breaks,
-// and a request that the server answers with a Retry-After. When the deadline of the probe ends that, client-go's error
-// is only that of the deadline.
-type attempts struct {
-	mu sync.Mutex
-	// err is the last error that is not the end of the context.
-	err error
-	// status is the HTTP status of the last response; 0 if the last attempt got none.
-	status int
-}
-
-// attemptsKey is the key of the *attempts in the context of a probe's requests.
-type attemptsKey struct{}
-
-// attemptsOf returns the attempts of a request's probe; nil if the request is not from a probe.
-func attemptsOf(ctx context.Context) *attempts {
-	a, _ := ctx.Value(attemptsKey{}).(*attempts)
-	return a
-}
-
-func (a *attempts) failed(err error) {
-	if a == nil || isTimeout(err) || errors.Is(err, context.Canceled) {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.err, a.status = err, 0
-}
-
-func (a *attempts) answered(status int) {
-	if a == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.err, a.status = nil, status
-}
-
-// cause returns why the attempts failed. It is err, the error of client-go, unless that is only the end of the time.
-func (a *attempts) cause(err error) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case !isTimeout(err):
-		return err
-	case a.err != nil:
-		return a.err
-	case a.status >= http.StatusBadRequest:
-		return &busyError{a.status}
-	}
-	return err
-}
-
-// busyError tells that a server answers each attempt with a status that asks for another attempt later.
-type busyError struct{ status int }
-
-func (e *busyError) Error() string {
-	return fmt.Sprintf("HTTP status %d (%s)", e.status, http.StatusText(e.status))
 }
 
 // attempt is a request to a member that failed.

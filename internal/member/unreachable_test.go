@@ -67,7 +67,7 @@ func TestTheMessageAboutAnUnreachableMemberNamesTheFieldToCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := newAPIServer(t).config("t")
 			test.edit(config)
-			is := connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
+			is := connected(t, config).prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || is.Failure != test.reason || strings.Contains(is.Message, "hunter2") || strings.Contains(is.Message, "me@") {
 				t.Fatalf("%+v", is)
 			}
@@ -99,7 +99,7 @@ func TestTheMessageAboutAnAnswerThatTheManagerCannotUseSaysWhy(t *testing.T) {
 				w.Header().Set("Content-Type", test.kind)
 				_, _ = w.Write([]byte(test.body)) // the client reports an incomplete response in another message
 			})
-			is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
+			is := connected(t, server.config("t")).prober.probe(t.Context(), thisHost, ProbeResult{}, now)
 			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || is.Failure != v1alpha1.ReasonUnreachable ||
 				!strings.HasPrefix(is.Message, "the manager cannot use the answer of the API server at "+server.URL+": ") ||
 				!strings.Contains(is.Message, test.words) || !strings.HasSuffix(is.Message, isIt) {
@@ -135,7 +135,7 @@ func TestTheMessageAboutACertificateThatIsNotValidSaysWhoMendsIt(t *testing.T) {
 			server.StartTLS()
 			t.Cleanup(server.Close)
 			config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}}
-			is := connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, time.Now())
+			is := connected(t, config).prober.probe(t.Context(), thisHost, ProbeResult{}, time.Now())
 			if is.Reachable || is.Failure != v1alpha1.ReasonTLSError || !strings.HasPrefix(is.Message, "the certificate of the API server at "+server.URL+" "+test.words) {
 				t.Errorf("%+v", is)
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
-	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
 // createOnlyKinds returns one object of each of many kinds. For most of them the API server has code of its own for
@@ -223,7 +223,7 @@ func TestAPassReadsBeforeEachApplyAfterTheServerIgnoredAPrecondition(t *testing.
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		return nil
 	}
-	native := apply.NewNativeKinds()
+	native := memberapi.NewNativeKinds()
 	push := func(w *Desired) string {
 		t.Helper()
 		s.wire.begin(nil)
@@ -253,7 +253,7 @@ func TestAPassReadsBeforeEachApplyAfterTheServerIgnoredAPrecondition(t *testing.
 func TestOnlyKindsOfTheAPIServerItselfAreCreatedWithoutARead(t *testing.T) {
 	s := newSite(t)
 	group := s.crates()
-	native := apply.NewNativeKinds()
+	native := memberapi.NewNativeKinds()
 	crate := func(name string) []string {
 		t.Helper()
 		s.wire.begin(nil)
@@ -278,7 +278,7 @@ func TestOnlyKindsOfTheAPIServerItselfAreCreatedWithoutARead(t *testing.T) {
 	if diff := cmp.Diff([]string{"PATCH crates/two"}, crate("two")); diff != "" {
 		t.Errorf("the second Crate (-want +got):\n%s", diff)
 	}
-	native = apply.NewNativeKinds()
+	native = memberapi.NewNativeKinds()
 	s.wire.answer = func(req *http.Request) *http.Response {
 		if nameOf(req) != definition {
 			return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
-	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
@@ -22,7 +22,7 @@ type (
 	// Kept is an object that stays on a member after its wrapper dropped it or left the member.
 	Kept = plan.Kept
 	// HostLabels reads the labels of a namespace on the host. Its error is NotFound if the host has no such namespace.
-	HostLabels = apply.HostLabels
+	HostLabels = namespaces.HostLabels
 )
 
 // KeyOf returns the key of the wrapper with this identity.

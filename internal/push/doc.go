@@ -14,6 +14,7 @@
 //   - apply makes one pass: resolve, namespace, intend, look, adopt, apply, record.
 //   - prune removes objects that are no longer desired, and keeps objects that hold data.
 //   - installplan approves the InstallPlans of OLM that spec.upgrade asks for.
+//   - namespaces creates the namespaces of wrappers, and checks that they are open to the host.
 //   - memberapi sends single requests to a member's API server, and explains its refusals.
 //   - plan decides when a pass is due and which objects it repairs. It is pure.
 //

@@ -13,7 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
@@ -23,7 +23,7 @@ func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	d := apply.NewNamespaceCache(clock)
+	d := namespaces.NewCache(clock)
 	deliver := func(name string) []string {
 		s.wrapper.Name = name
 		s.wire.begin(nil)
@@ -50,7 +50,7 @@ func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 func TestTheRepairOfADeletedObjectCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	d := apply.NewNamespaceCache(clock)
+	d := namespaces.NewCache(clock)
 	repair := func(name string) []string {
 		t.Helper()
 		s.wrapper.Name = name
@@ -86,7 +86,7 @@ func TestTheRepairOfADeletedObjectCostsTheMemberThreeRequests(t *testing.T) {
 
 func TestAChangedContentCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
-	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
+	d := namespaces.NewCache(clocktesting.NewFakeClock(time.Now()))
 	change := func(objects ...string) []string {
 		t.Helper()
 		s.wire.begin(nil)
@@ -111,7 +111,7 @@ func TestAChangedContentCostsTheMemberThreeRequests(t *testing.T) {
 
 func TestAChangedContentWithoutAnIntentCostsTheMemberTwoRequests(t *testing.T) {
 	s := newSite(t)
-	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
+	d := namespaces.NewCache(clocktesting.NewFakeClock(time.Now()))
 	change := func(objects ...string) []string {
 		t.Helper()
 		s.wire.begin(nil)
@@ -155,7 +155,7 @@ func TestANewPairDoesNotOverwriteAnExistingDelivery(t *testing.T) {
 
 func TestTheNextPassChecksTheNamespaceAgainAfterTrouble(t *testing.T) {
 	s := newSite(t)
-	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
+	d := namespaces.NewCache(clocktesting.NewFakeClock(time.Now()))
 	asks := func(w *Desired) bool {
 		s.wire.begin(nil)
 		if _, err := (&pass{conn: s.conn, want: w, seals: s.seals, namespaces: d}).run(t.Context()); err != nil {

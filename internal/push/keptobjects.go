@@ -21,10 +21,15 @@ type keptObjects struct {
 	all map[Key]map[string][]Kept // by wrapper and member
 }
 
-// note stores objects that a pass kept on a member, until take returns them.
-func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
+// note logs and stores objects that a pass kept on a member, until take returns them. It must be called before the
+// outcome of the pass is recorded: once the outcome is Done, the controller may let the wrapper be deleted, and never
+// call TakeKept for the wrapper again.
+func (k *keptObjects) note(ctx context.Context, key Key, memberName string, kept []Kept) {
 	if len(kept) == 0 {
 		return
+	}
+	for _, one := range kept {
+		log.FromContext(ctx).Info("kept an object of a wrapper on a member", "member", memberName, "wrapper", key.String(), "object", one.Object, "why", one.Why)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,15 +66,6 @@ func (k *keptObjects) take(key Key, memberName string) []Kept {
 		delete(k.all, key)
 	}
 	return kept
-}
-
-// noteKept stores the objects that a pass kept. It must be called before the outcome of the pass is recorded: once the
-// outcome is Done, the controller may let the wrapper be deleted, and never call TakeKept for the wrapper again.
-func (q *memberQueue) noteKept(ctx context.Context, key Key, kept []Kept) {
-	for _, one := range kept {
-		log.FromContext(ctx).Info("kept an object of a wrapper on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", one.Object, "why", one.Why)
-	}
-	q.pusher.kept.note(key, q.conn.Name(), kept)
 }
 
 // TakeKept returns, by member, the objects that passes of a wrapper kept since the last call. It leaves out a member

@@ -27,6 +27,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
@@ -156,8 +158,8 @@ type pass struct {
 	want       *Desired
 	drifted    map[plan.ObjectID]v1alpha1.DriftKind
 	gone       map[plan.ObjectID]types.UID
-	namespaces *apply.NamespaceCache
-	native     *apply.NativeKinds
+	namespaces *namespaces.Cache
+	native     *memberapi.NativeKinds
 	hostLabels HostLabels
 	isNew      bool
 	recalled   *deliveries.Summary

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/apply"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
@@ -31,9 +32,9 @@ type memberQueue struct {
 	// names locks the names of objects that a pass is about to create, so that two passes do not create the same object.
 	names keymutex.KeyMutex
 	// namespaces remembers which namespaces of the member a pass has recently found open to the host.
-	namespaces *apply.NamespaceCache
+	namespaces *namespaces.Cache
 	// native remembers which kinds the member's API server serves itself, without an aggregated API server.
-	native    *apply.NativeKinds
+	native    *memberapi.NativeKinds
 	breaker   *breaker
 	histories histories
 	approvals approvals
@@ -53,8 +54,8 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 		// Without a name, the queue has no metrics of package workqueue. See queueMetrics.
 		queue:      workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Clock: clk}),
 		names:      keymutex.NewHashed(64),
-		namespaces: apply.NewNamespaceCache(clk),
-		native:     apply.NewNativeKinds(),
+		namespaces: namespaces.NewCache(clk),
+		native:     memberapi.NewNativeKinds(),
 		histories:  histories{clock: clk},
 		approvals:  approvals{clock: clk},
 		requests:   requestWrites{clock: clk},
@@ -117,9 +118,9 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	measure(q.conn.Name(), q.pusher.clock.Since(began), outcome, err, &todo, p.Counts())
-	q.trace(desired, began, outcome, err, p.Counts())
+	trace(q.pusher.host.Tracer, q.conn.Name(), desired, began, outcome, err, p.Counts())
 	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
-	q.noteKept(ctx, key, p.Kept())
+	q.pusher.kept.note(ctx, key, q.conn.Name(), p.Kept())
 	if err != nil {
 		log.FromContext(ctx).Info("a push failed", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		q.failed(key, desired, err)

@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
-// trace records a pass that ended in the trace of its member. outcome is the zero value if err is not nil. The messages
-// of both stay out, because they may quote the member.
-func (q *memberQueue) trace(desired *plan.Desired, began time.Time, outcome plan.Outcome, err error, counts apply.Counts) {
-	if q.pusher.host.Tracer == nil || desired.Leaving() {
+// trace records a pass that ended in the trace of its member. tracer is nil if tracing is off. outcome is the zero value
+// if err is not nil. The messages of both stay out, because they may quote the member.
+func trace(tracer *tracing.Tracer, memberName string, desired *plan.Desired, began time.Time, outcome plan.Outcome, err error, counts apply.Counts) {
+	if tracer == nil || desired.Leaving() {
 		return
 	}
 	pass := tracing.Pass{Began: began, Objects: counts.Objects, Result: resultOf(outcome, err), Reason: outcome.Reason}
@@ -24,5 +24,5 @@ func (q *memberQueue) trace(desired *plan.Desired, began time.Time, outcome plan
 	for _, n := range counts.Rejected {
 		pass.Rejected += n
 	}
-	q.pusher.host.Tracer.Applied(desired.Wrapper, q.conn.Name(), desired.Revision, pass)
+	tracer.Applied(desired.Wrapper, memberName, desired.Revision, pass)
 }

@@ -80,10 +80,10 @@ func TestTheSpanOfAPassHasItsResultAndNoMessage(t *testing.T) {
 	b.pusher.host.Tracer.Begin(webID, 0)
 	b.pusher.SetDesired("east", desired)
 	began := b.clock.Now()
-	b.trace(desired, began, plan.Outcome{}, fmt.Errorf("the member says: %s", corpus), apply.Counts{})
-	b.trace(desired, began, plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonNotGranted, Message: string(corpus), Kept: []plan.Kept{{Object: string(corpus), Why: string(corpus)}}}, nil,
+	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{}, fmt.Errorf("the member says: %s", corpus), apply.Counts{})
+	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonNotGranted, Message: string(corpus), Kept: []plan.Kept{{Object: string(corpus), Why: string(corpus)}}}, nil,
 		apply.Counts{Objects: 5, Rejected: map[string]int{v1alpha1.ReasonNotGranted: 2, v1alpha1.ReasonInvalid: 1}})
-	b.trace(desired, began, plan.Outcome{Done: true}, nil, apply.Counts{Objects: 5})
+	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{Done: true}, nil, apply.Counts{Objects: 5})
 	b.pusher.host.Tracer.Close()
 	want := []string{
 		"Error attempt=1 objects=0 objects.rejected=0 result=error reason=PushError",
@@ -108,7 +108,7 @@ func TestAPassWithoutTracingAllocatesNothingForIt(t *testing.T) {
 	began := b.clock.Now()
 	if got := testing.AllocsPerRun(100, func() {
 		b.pusher.host.Tracer.Changed(desired.Wrapper, "east", desired.Revision)
-		b.trace(desired, began, plan.Outcome{}, nil, counts)
+		trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{}, nil, counts)
 	}); got != 0 {
 		t.Errorf("%v allocations", got)
 	}

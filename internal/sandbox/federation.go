@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
@@ -84,14 +85,14 @@ func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place)
 		DefaultHostName: s.Name,
 		Collector:       v1alpha1.CollectorExternal,
 	}
-	if _, err := join.Join(ctx, host, remote, options, func(join.Step) {}); err != nil {
+	if _, err := join.Join(ctx, host, remote, options, func(steps.Step) {}); err != nil {
 		return err
 	}
 	if err := s.runCollector(ctx, o, name); err != nil {
 		return err
 	}
 	options.Wait = joinWithin
-	_, err = join.Join(ctx, host, remote, options, func(join.Step) {})
+	_, err = join.Join(ctx, host, remote, options, func(steps.Step) {})
 	return err
 }
 

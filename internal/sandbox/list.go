@@ -72,9 +72,7 @@ func List(ctx context.Context) ([]ListItem, error) {
 
 // Summary returns the status of this sandbox and its clusters.
 func (s *Sandbox) Summary(ctx context.Context) ListItem {
-	s.mu.Lock()
-	st := s.state
-	s.mu.Unlock()
+	st := s.state.get()
 	sum := ListItem{Name: s.Name, Version: st.Version, Created: st.Created}
 	processes, err := s.super.Status(ctx)
 	down := err != nil

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -31,9 +30,7 @@ type Sandbox struct {
 	cache string // the folder of all sandboxes and builds
 	dir   string // the folder of this sandbox
 	super *supervisor.Client
-
-	mu    sync.Mutex
-	state state
+	state *stateFile
 }
 
 // Open returns the sandbox with this name, whether or not it runs. If there is none, the error is a *NotFoundError with the existing names.
@@ -42,7 +39,7 @@ func Open(name string) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.state, err = readState(s.dir)
+	err = s.state.load()
 	if errors.Is(err, os.ErrNotExist) {
 		existing, listErr := Names()
 		existing = slices.DeleteFunc(existing, func(n string) bool { return n == name }) // its folder exists, but has no state
@@ -60,7 +57,7 @@ func locate(name string) (*Sandbox, error) {
 		return nil, err
 	}
 	dir := filepath.Join(cache, "sandboxes", name)
-	return &Sandbox{Name: name, cache: cache, dir: dir, super: supervisor.NewClient(dir)}, nil
+	return &Sandbox{Name: name, cache: cache, dir: dir, super: supervisor.NewClient(dir), state: &stateFile{cache: cache, dir: dir}}, nil
 }
 
 // Dir returns the folder with all files of the sandbox.
@@ -73,11 +70,7 @@ func (s *Sandbox) Binaries() string { return filepath.Join(s.dir, "bin") }
 func (s *Sandbox) KubectlCache() string { return filepath.Join(s.dir, "kubectl-cache") }
 
 // Options returns the options of the sandbox, merged from every call of Up. It leaves out options that only concern the call itself.
-func (s *Sandbox) Options() Options {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Options.options(s.Name)
-}
+func (s *Sandbox) Options() Options { return s.state.get().Options.options(s.Name) }
 
 // Clusters returns the names of the clusters of the sandbox: host, member-1, …
 func (s *Sandbox) Clusters() []string {
@@ -103,11 +96,7 @@ func (s *Sandbox) Cluster(name string) (cluster.Spec, error) {
 	return cluster.Spec{}, fmt.Errorf("no cluster %q in sandbox %s: it has %s", name, s.Name, strings.Join(s.Clusters(), ", "))
 }
 
-func (s *Sandbox) specs() []cluster.Spec {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.state.Clusters)
-}
+func (s *Sandbox) specs() []cluster.Spec { return slices.Clone(s.state.get().Clusters) }
 
 // Kubeconfig returns the path of a cluster's kubeconfig. For "" it returns the path of a kubeconfig with a context for each cluster. Its current context is the
 // host's, until the user changes that.
@@ -134,7 +123,7 @@ func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 		return 0, err
 	}
 	var port int
-	err := s.update(ctx, func(st *state) error {
+	err := s.state.update(ctx, func(st *state) error {
 		i := slices.IndexFunc(st.Clusters, func(c cluster.Spec) bool { return c.Name == name })
 		if p, ok := st.Clusters[i].Ports[key]; ok {
 			port = p
@@ -202,7 +191,11 @@ func (s *Sandbox) Start(ctx context.Context, name string) error {
 func (s *Sandbox) start(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
 	defer cancel()
-	if err := s.settleRestore(name); err != nil {
+	c, err := s.Cluster(name)
+	if err != nil {
+		return err
+	}
+	if err := settleRestore(c); err != nil {
 		return err
 	}
 	if err := s.super.Start(ctx, name); err != nil {

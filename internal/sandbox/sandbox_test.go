@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
@@ -45,7 +45,7 @@ func replan(t *testing.T, s *Sandbox, o Options) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.update(t.Context(), func(st *state) error { return s.plan(st, o, binaries.Programs{Dir: "/cache/abc"}) }); err != nil {
+	if err := s.state.update(t.Context(), func(st *state) error { return plan(st, s.cache, s.Name, o, binaries.Programs{Dir: "/cache/abc"}) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -283,7 +283,7 @@ func TestTheCollectorUsesTheAccountThatTheJoinMakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + join.CollectorAccount
+	want := "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + permissions.CollectorAccount
 	if diff := cmp.Diff(want, pair.Leaf.Subject.CommonName); diff != "" {
 		t.Error(diff)
 	}

@@ -27,14 +27,14 @@ func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("taking a snapshot of %s: file %s exists; give the name of a new file", HostName, file)
 		}
-		stopped, err := s.isStopped(ctx)
+		stopped, err := hostIsStopped(ctx, s.super)
 		if err != nil {
 			return err
 		}
 		if err := s.super.Stop(ctx, HostName); err != nil {
 			return fmt.Errorf("stopping %s: %w", HostName, err)
 		}
-		err = pack(file, label{Sandbox: s.Name, Created: s.born(), Taken: time.Now().UTC().Truncate(time.Second)}, host.Data())
+		err = pack(file, label{Sandbox: s.Name, Created: s.state.get().Created, Taken: time.Now().UTC().Truncate(time.Second)}, host.Data())
 		if !stopped {
 			err = errors.Join(err, s.start(context.WithoutCancel(ctx), HostName))
 		}
@@ -47,7 +47,7 @@ func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 func (s *Sandbox) Restore(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		coming := host.Data() + suffixComing
-		if err := unpack(file, label{Sandbox: s.Name, Created: s.born()}, coming); err != nil {
+		if err := unpack(file, label{Sandbox: s.Name, Created: s.state.get().Created}, coming); err != nil {
 			return errors.Join(err, os.RemoveAll(coming))
 		}
 		if err := s.super.Stop(ctx, HostName); err != nil {
@@ -71,7 +71,7 @@ func (s *Sandbox) withHost(ctx context.Context, do func(host cluster.Spec) error
 		return err
 	}
 	return s.locked(ctx, nil, func() error {
-		if err := s.settleRestore(HostName); err != nil {
+		if err := settleRestore(host); err != nil {
 			return err
 		}
 		return do(host)
@@ -114,34 +114,23 @@ func exchange(c cluster.Spec) error {
 
 // settleRestore puts back the earlier data if a restore was interrupted between the two renames of exchange. Without a folder etcd would start with no data at
 // all. Other folders that the interrupted restore left stay until the next restore.
-func (s *Sandbox) settleRestore(name string) error {
-	c, err := s.Cluster(name)
-	if err != nil {
-		return err
-	}
+func settleRestore(c cluster.Spec) error {
 	if _, err := os.Lstat(c.Data()); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	if err := os.Rename(c.Data()+suffixBefore, c.Data()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("putting back the data of %s: %w", name, err)
+		return fmt.Errorf("putting back the data of %s: %w", c.Name, err)
 	}
 	return nil
 }
 
-// isStopped reports whether a user or a test has stopped the host.
-func (s *Sandbox) isStopped(ctx context.Context) (bool, error) {
-	all, err := s.super.Status(ctx)
+// hostIsStopped reports whether a user or a test has stopped the host.
+func hostIsStopped(ctx context.Context, super *supervisor.Client) (bool, error) {
+	all, err := super.Status(ctx)
 	for _, p := range all {
 		if p.Cluster == HostName && p.Phase == supervisor.PhaseStopped {
 			return true, err
 		}
 	}
 	return false, err
-}
-
-// born returns the time of the sandbox's creation. It tells the sandbox from a later one with the same name, which has other keys.
-func (s *Sandbox) born() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Created
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fairlead-dev/fairlead/internal/filelock"
@@ -123,25 +124,47 @@ func (st state) write(dir string) error {
 	return nil
 }
 
+// stateFile has the state of a sandbox, as this process has last read or written it.
+type stateFile struct {
+	cache string // the folder of all sandboxes and builds
+	dir   string // the folder of the sandbox
+
+	mu    sync.Mutex
+	state state
+}
+
+// get returns the state. The caller must not change the clusters in it.
+func (f *stateFile) get() state {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state
+}
+
+// load reads the state.
+func (f *stateFile) load() error {
+	st, err := readState(f.dir)
+	f.mu.Lock()
+	f.state = st
+	f.mu.Unlock()
+	return err
+}
+
 // update reads the state, calls change and writes the state. No other command can do that meanwhile: two commands could choose the same ports.
-func (s *Sandbox) update(ctx context.Context, change func(*state) error) error {
-	lock, err := filelock.Acquire(ctx, filepath.Join(s.cache, "locks", "state"), nil)
+func (f *stateFile) update(ctx context.Context, change func(*state) error) error {
+	lock, err := filelock.Acquire(ctx, filepath.Join(f.cache, "locks", "state"), nil)
 	if err != nil {
 		return err
 	}
-	st, err := readState(s.dir)
+	st, err := readState(f.dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, lock.Release())
 	}
 	if err := change(&st); err != nil {
 		return errors.Join(err, lock.Release())
 	}
-	if err := st.write(s.dir); err != nil {
+	if err := st.write(f.dir); err != nil {
 		return errors.Join(err, lock.Release())
 	}
-	st, err = readState(s.dir) // readState sets the fields that depend on the folder
-	s.mu.Lock()
-	s.state = st
-	s.mu.Unlock()
+	err = f.load() // readState sets the fields that depend on the folder
 	return errors.Join(err, lock.Release())
 }

@@ -81,7 +81,7 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Programs, argv
 	if err := set.Link(s.Binaries()); err != nil {
 		return err
 	}
-	if err := s.update(ctx, func(st *state) error { return s.plan(st, o, set) }); err != nil {
+	if err := s.state.update(ctx, func(st *state) error { return plan(st, s.cache, s.Name, o, set) }); err != nil {
 		return err
 	}
 	if err := s.super.Launch(ctx, argv); err != nil {
@@ -104,25 +104,25 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Programs, argv
 			return err
 		}
 	}
-	return s.pruneBinaries()
+	return pruneBinaries(s.cache)
 }
 
-// plan writes the clusters that the sandbox has to have into the state.
-func (s *Sandbox) plan(st *state, o Options, set binaries.Programs) error {
+// plan writes the clusters that the sandbox with this name has to have into its state. cache is the folder of all sandboxes.
+func plan(st *state, cache, name string, o Options, set binaries.Programs) error {
 	if st.Created.IsZero() {
 		st.Created = time.Now().UTC().Truncate(time.Second)
 	}
-	o = st.Options.options(s.Name).with(o)
+	o = st.Options.options(name).with(o)
 	st.Options, st.Binaries = o.saved(), set.Dir
 	for i := 0; i <= o.Members; i++ {
-		name := HostName
+		own := HostName
 		if i > 0 {
-			name = MemberName(i)
+			own = MemberName(i)
 		}
-		if slices.ContainsFunc(st.Clusters, func(c cluster.Spec) bool { return c.Name == name }) {
+		if slices.ContainsFunc(st.Clusters, func(c cluster.Spec) bool { return c.Name == own }) {
 			continue
 		}
-		taken, err := takenPorts(s.cache)
+		taken, err := takenPorts(cache)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Sandbox) plan(st *state, o Options, set binaries.Programs) error {
 		if err != nil {
 			return err
 		}
-		st.Clusters = append(st.Clusters, cluster.Spec{Name: name, Ports: ports, Nodes: nodesOf(name, PlaceOf(i))})
+		st.Clusters = append(st.Clusters, cluster.Spec{Name: own, Ports: ports, Nodes: nodesOf(own, PlaceOf(i))})
 	}
 	for i := range st.Clusters {
 		c := &st.Clusters[i]
@@ -174,7 +174,7 @@ func (s *Sandbox) bringUpOne(ctx context.Context, c cluster.Spec, p *progress.Pr
 		err = s.super.WaitReady(ctx, c.Name)
 	}
 	if err == nil {
-		err = s.update(ctx, func(st *state) error { st.Version = version; return nil })
+		err = s.state.update(ctx, func(st *state) error { st.Version = version; return nil })
 	}
 	if err != nil {
 		step.Fail(err)
@@ -192,7 +192,7 @@ func (s *Sandbox) startControlPlane(ctx context.Context, c cluster.Spec) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
 	}
-	if err := s.settleRestore(c.Name); err != nil {
+	if err := settleRestore(c); err != nil {
 		return err
 	}
 	if err := c.Prepare(time.Now()); err != nil {
@@ -207,16 +207,17 @@ func (s *Sandbox) startControlPlane(ctx context.Context, c cluster.Spec) error {
 	return s.super.WaitReady(ctx, c.Name, binaries.Etcd, binaries.APIServer)
 }
 
-func (s *Sandbox) pruneBinaries() error {
+// pruneBinaries removes the builds that no sandbox in the folder cache uses.
+func pruneBinaries(cache string) error {
 	names, err := Names()
 	if err != nil {
 		return err
 	}
 	var inUse []string
 	for _, name := range names {
-		if st, err := readState(filepath.Join(s.cache, "sandboxes", name)); err == nil { // a broken sandbox cannot start programs, so its build may be removed
+		if st, err := readState(filepath.Join(cache, "sandboxes", name)); err == nil { // a broken sandbox cannot start programs, so its build may be removed
 			inUse = append(inUse, st.Binaries)
 		}
 	}
-	return binaries.Prune(s.cache, inUse, time.Now())
+	return binaries.Prune(cache, inUse, time.Now())
 }

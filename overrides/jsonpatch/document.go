@@ -16,8 +16,8 @@ import (
 // caller must not use it.
 type Document struct {
 	root map[string]any
-	// secret is true if the object is a Secret. No Failure then has a value of the object.
-	secret bool
+	// excerpts shows values of the object in a Failure.
+	excerpts excerpts
 	// budget bounds the work of all operations. Without it, a patch that doubles a value 64 times would use up the manager's
 	// memory.
 	budget *Budget
@@ -28,7 +28,7 @@ type Document struct {
 // NewDocument returns a Document for the object root. If secret is true, no Failure has a value of the object. depth points to an upper bound
 // of the object's nesting depth, which the operations update.
 func NewDocument(root map[string]any, secret bool, budget *Budget, depth *int) *Document {
-	return &Document{root: root, secret: secret, budget: budget, depth: depth}
+	return &Document{root: root, excerpts: excerpts{secret: secret}, budget: budget, depth: depth}
 }
 
 // Do applies one operation to the object.
@@ -61,7 +61,7 @@ func (d *Document) add(path jsonpointer.Pointer, value any) error {
 			c[path[len(path)-1]] = value
 			return c, nil
 		case []any:
-			i, err := d.insertAt(path, c)
+			i, err := insertAt(path, c)
 			if err != nil {
 				return nil, err
 			}
@@ -70,7 +70,7 @@ func (d *Document) add(path jsonpointer.Pointer, value any) error {
 			}
 			return slices.Insert(c, i, value), nil
 		}
-		return nil, d.notContainer(path, len(path)-1, parent)
+		return nil, d.excerpts.notContainer(path, len(path)-1, parent)
 	})
 	return err
 }
@@ -86,14 +86,14 @@ func (d *Document) replace(path jsonpointer.Pointer, value any) error {
 			c[key] = value
 			return c, nil
 		case []any:
-			i, err := d.itemAt(path, len(path)-1, c)
+			i, err := itemAt(path, len(path)-1, c)
 			if err != nil {
 				return nil, err
 			}
 			c[i] = value
 			return c, nil
 		}
-		return nil, d.notContainer(path, len(path)-1, parent)
+		return nil, d.excerpts.notContainer(path, len(path)-1, parent)
 	})
 	return err
 }
@@ -112,7 +112,7 @@ func (d *Document) remove(path jsonpointer.Pointer, absent string) (removed any,
 			delete(c, key)
 			return c, nil
 		case []any:
-			i, err := d.itemAt(path, len(path)-1, c)
+			i, err := itemAt(path, len(path)-1, c)
 			if err != nil {
 				return nil, err
 			}
@@ -122,7 +122,7 @@ func (d *Document) remove(path jsonpointer.Pointer, absent string) (removed any,
 			removed = c[i]
 			return slices.Delete(c, i, i+1), nil
 		}
-		return nil, d.notContainer(path, len(path)-1, parent)
+		return nil, d.excerpts.notContainer(path, len(path)-1, parent)
 	})
 	return removed, err
 }
@@ -135,7 +135,7 @@ func (d *Document) move(from, path jsonpointer.Pointer) error {
 		}
 		return &Failure{Problem: fmt.Sprintf("%s is below %s: a value cannot be moved into itself", path, from)}
 	}
-	if list, ok := d.listOf(from, path); ok {
+	if list, ok := listOf(d.root, from, path); ok {
 		return d.moveWithin(list, from, path)
 	}
 	value, err := d.remove(from, "so there is nothing to move")
@@ -145,24 +145,24 @@ func (d *Document) move(from, path jsonpointer.Pointer) error {
 	return d.add(path, value)
 }
 
-// listOf returns the list if from and path are items of the same list. Otherwise the second result is false.
-func (d *Document) listOf(from, path jsonpointer.Pointer) ([]any, bool) {
+// listOf returns the list if from and path are items of the same list in root. Otherwise the second result is false.
+func listOf(root map[string]any, from, path jsonpointer.Pointer) ([]any, bool) {
 	last := len(from) - 1
 	if len(path) != len(from) || !slices.Equal(from[:last], path[:last]) {
 		return nil, false
 	}
-	value, _ := from[:last].Lookup(d.root)
+	value, _ := from[:last].Lookup(root)
 	list, ok := value.([]any)
 	return list, ok
 }
 
 // moveWithin moves an item to another index of its list. It costs as many units as there are items between the two indexes.
 func (d *Document) moveWithin(list []any, from, path jsonpointer.Pointer) error {
-	i, err := d.itemAt(from, len(from)-1, list)
+	i, err := itemAt(from, len(from)-1, list)
 	if err != nil {
 		return err
 	}
-	j, err := d.insertAt(path, list[:len(list)-1]) // RFC 6902 removes the item first, so the new index is one in the list without it
+	j, err := insertAt(path, list[:len(list)-1]) // RFC 6902 removes the item first, so the new index is one in the list without it
 	if err != nil {
 		return err
 	}
@@ -194,13 +194,13 @@ func (d *Document) test(path jsonpointer.Pointer, want any) error {
 	found, err := d.get(path)
 	if err != nil {
 		t := err.(*Failure) //nolint:errorlint // every error of get is a *Failure
-		t.Problem += fmt.Sprintf("; the test expects %s", d.show(want))
+		t.Problem += fmt.Sprintf("; the test expects %s", d.excerpts.show(want))
 		return t
 	}
 	if !Equal(found, want) {
 		return &Failure{
-			Problem: fmt.Sprintf("the value is %s, but the test expects %s", d.show(found), d.show(want)),
-			Found:   d.found(found),
+			Problem: fmt.Sprintf("the value is %s, but the test expects %s", d.excerpts.show(found), d.excerpts.show(want)),
+			Found:   d.excerpts.found(found),
 		}
 	}
 	return nil
@@ -218,14 +218,14 @@ func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 			value = v
 			return c, nil
 		case []any:
-			i, err := d.itemAt(path, len(path)-1, c)
+			i, err := itemAt(path, len(path)-1, c)
 			if err != nil {
 				return nil, err
 			}
 			value = c[i]
 			return c, nil
 		}
-		return nil, d.notContainer(path, len(path)-1, parent)
+		return nil, d.excerpts.notContainer(path, len(path)-1, parent)
 	})
 	return value, err
 }
@@ -244,7 +244,7 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 			child, there = map[string]any{}, true
 		}
 		if !there {
-			return nil, d.endsBefore(path, at)
+			return nil, endsBefore(path, at)
 		}
 		changed, err := d.edit(child, path, at+1, makes, leaf)
 		if err != nil {
@@ -253,7 +253,7 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 		c[path[at]] = changed
 		return c, nil
 	case []any:
-		i, err := d.itemAt(path, at, c)
+		i, err := itemAt(path, at, c)
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +264,7 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 		c[i] = changed
 		return c, nil
 	}
-	return nil, d.notContainer(path, at, node)
+	return nil, d.excerpts.notContainer(path, at, node)
 }
 
 // isMetadataMap reports whether p is the path of a label or annotation, and p[i] is "metadata", "labels" or "annotations" in it. add creates these

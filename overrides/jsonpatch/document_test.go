@@ -98,7 +98,7 @@ func TestFailuresNamePlaceAndCause(t *testing.T) {
 			if !errors.As(err, &failure) || !strings.HasPrefix(failure.Problem, tc.problem) || failure.Found != tc.found || failure.TooCostly {
 				t.Errorf("got %+v", err)
 			}
-			d.secret = true
+			d.excerpts.secret = true
 			if err := d.Do(operation(t, tc.op)); strings.Contains(err.Error(), "9007199254740993") {
 				t.Errorf("a secret value is in %q", err)
 			}

@@ -30,20 +30,12 @@ func IsTooCostly(err error) bool {
 }
 
 // endsBefore returns the Failure of an operation for whose path the object has no value at path[:i+1].
-func (d *Document) endsBefore(path jsonpointer.Pointer, i int) error {
+func endsBefore(path jsonpointer.Pointer, i int) error {
 	return &Failure{Problem: fmt.Sprintf("the path does not exist, because %s is missing: add that first", path[:i+1])}
 }
 
-// notContainer returns the Failure of an operation whose path goes on below a scalar. found is the scalar, and path[:i] its path.
-func (d *Document) notContainer(path jsonpointer.Pointer, i int, found any) error {
-	return &Failure{
-		Problem: fmt.Sprintf("%s is %s, neither an object nor a list", path[:i], d.show(found)),
-		Found:   d.found(found),
-	}
-}
-
 // itemAt returns the list index in path[at]. It returns a Failure if the list has no such item.
-func (d *Document) itemAt(path jsonpointer.Pointer, at int, list []any) (int, error) {
+func itemAt(path jsonpointer.Pointer, at int, list []any) (int, error) {
 	i, ok := jsonpointer.ListIndex(path[at])
 	switch {
 	case !ok && path[at] == "-":
@@ -57,7 +49,7 @@ func (d *Document) itemAt(path jsonpointer.Pointer, at int, list []any) (int, er
 }
 
 // insertAt returns the list index at which add inserts an item. The token "-" is the end of the list.
-func (d *Document) insertAt(path jsonpointer.Pointer, list []any) (int, error) {
+func insertAt(path jsonpointer.Pointer, list []any) (int, error) {
 	last := len(path) - 1
 	if path[last] == "-" {
 		return len(list), nil
@@ -79,18 +71,29 @@ func items(list []any) string {
 	return fmt.Sprintf("%d items", len(list))
 }
 
+// excerpts shows values of one object in a Failure, shortened. If the object is a Secret, no Failure has a value of it.
+type excerpts struct{ secret bool }
+
 // show returns a value as text for a message. For a Secret it returns a text without the value.
-func (d *Document) show(value any) string {
-	if d.secret {
+func (e excerpts) show(value any) string {
+	if e.secret {
 		return "a value that is not shown (it is in a Secret)"
 	}
 	return strictjson.Excerpt(value)
 }
 
 // found returns a value as text for Failure.Found. For a Secret it returns "".
-func (d *Document) found(value any) string {
-	if d.secret {
+func (e excerpts) found(value any) string {
+	if e.secret {
 		return ""
 	}
 	return strictjson.Excerpt(value)
+}
+
+// notContainer returns the Failure of an operation whose path goes on below a scalar. found is the scalar, and path[:i] its path.
+func (e excerpts) notContainer(path jsonpointer.Pointer, i int, found any) error {
+	return &Failure{
+		Problem: fmt.Sprintf("%s is %s, neither an object nor a list", path[:i], e.show(found)),
+		Found:   e.found(found),
+	}
 }

@@ -70,12 +70,12 @@ func (b *bed) up(ctx context.Context, members int) error {
 		return err
 	}
 	b.box = box
-	if b.host, err = b.connect(sandbox.HostName); err != nil {
+	if b.host, err = connect(box, sandbox.HostName); err != nil {
 		return err
 	}
 	b.members = nil
 	for _, name := range box.Members() {
-		m, err := b.connect(name)
+		m, err := connect(box, name)
 		if err != nil {
 			return err
 		}
@@ -84,12 +84,13 @@ func (b *bed) up(ctx context.Context, members int) error {
 	return b.measured.install(ctx, b)
 }
 
-func (b *bed) connect(name string) (*cluster, error) {
-	spec, err := b.box.Cluster(name)
+// connect returns a cluster of a sandbox.
+func connect(box *sandbox.Sandbox, name string) (*cluster, error) {
+	spec, err := box.Cluster(name)
 	if err != nil {
 		return nil, err
 	}
-	config, err := b.box.RESTConfig(name)
+	config, err := box.RESTConfig(name)
 	if err != nil {
 		return nil, err
 	}

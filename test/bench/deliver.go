@@ -29,12 +29,12 @@ const (
 	patience = 10 * time.Minute
 )
 
-// wrappers returns n wrappers, spread over the namespaces PREFIX-0, PREFIX-1, … Each has one ConfigMap of 1 KiB, and is placed on every
-// member.
-func (b *bed) wrappers(prefix string, n int) []client.Object {
+// wrappersOf returns n wrappers of a federation, spread over the namespaces PREFIX-0, PREFIX-1, … Each has one ConfigMap of 1 KiB, and is
+// placed on every member.
+func wrappersOf(f federation, prefix string, n int) []client.Object {
 	var all []client.Object
 	for i := range n {
-		all = append(all, b.measured.wrap(fmt.Sprintf("%s-%d", prefix, i%namespaces), fmt.Sprintf("%s-%04d", prefix, i)))
+		all = append(all, f.wrap(fmt.Sprintf("%s-%d", prefix, i%namespaces), fmt.Sprintf("%s-%04d", prefix, i)))
 	}
 	return all
 }
@@ -55,8 +55,8 @@ func each(ctx context.Context, all []client.Object, do func(context.Context, cli
 }
 
 // create creates the wrappers on the host. The namespaces have to exist.
-func (b *bed) create(ctx context.Context, all []client.Object) error {
-	return each(ctx, all, func(ctx context.Context, w client.Object) error { return b.host.Create(ctx, w) })
+func create(ctx context.Context, host client.Writer, all []client.Object) error {
+	return each(ctx, all, func(ctx context.Context, w client.Object) error { return host.Create(ctx, w) })
 }
 
 // makeNamespaces creates the wrappers' namespaces on the host. It waits until the controllers of Kubernetes have created the objects
@@ -164,8 +164,8 @@ func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []cl
 		return nil, nil, err
 	}
 	defer m.stop()
-	all := b.wrappers(prefix, n)
-	if err := b.create(ctx, all); err != nil {
+	all := wrappersOf(b.measured, prefix, n)
+	if err := create(ctx, b.host, all); err != nil {
 		return nil, nil, err
 	}
 	last, err := m.allThere(ctx, prefix, n)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
@@ -99,7 +101,7 @@ func (fairlead) moveCollector(ctx context.Context, b *bed, host *rest.Config, na
 	_, err = join.Join(ctx, host, member, join.Options{
 		Name: name, Allow: []string{"any"}, Namespaces: v1alpha1.NamespacesAll, DefaultHostName: b.box.Name,
 		Collector: v1alpha1.CollectorHost, Wait: 2 * time.Minute,
-	}, func(join.Step) {})
+	}, func(steps.Step) {})
 	return err
 }
 
@@ -111,7 +113,7 @@ func (fairlead) runs(s supervisor.Status) bool {
 const (
 	accounts      = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":"
 	managerUser   = accounts + "fairlead-manager"
-	collectorUser = accounts + join.CollectorAccount
+	collectorUser = accounts + permissions.CollectorAccount
 )
 
 func (fairlead) sent(r audit.Request) bool {

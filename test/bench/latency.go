@@ -27,22 +27,22 @@ func deliverFar(ctx context.Context, b *bed) (_ *reading, err error) {
 	proxy := httptest.NewServer(http.HandlerFunc(relay))
 	defer proxy.Close()
 	far := b.members[0].name
-	if err := b.reachBy(ctx, far, &proxy.URL); err != nil {
+	if err := reachBy(ctx, b.host, far, &proxy.URL); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.reachBy(context.WithoutCancel(ctx), far, nil)) }()
+	defer func() { err = errors.Join(err, reachBy(context.WithoutCancel(ctx), b.host, far, nil)) }()
 	return b.deliverFreshly(ctx, "far")
 }
 
 // reachBy makes the host reach a member through a proxy; nil removes the proxy.
-func (b *bed) reachBy(ctx context.Context, name string, proxyURL *string) error {
+func reachBy(ctx context.Context, host client.Writer, name string, proxyURL *string) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"proxyURL": proxyURL}})
 	if err != nil {
 		return err
 	}
 	mc := &v1alpha1.MemberCluster{}
 	mc.Name = name
-	return b.host.Patch(ctx, mc, client.RawPatch(types.MergePatchType, patch))
+	return host.Patch(ctx, mc, client.RawPatch(types.MergePatchType, patch))
 }
 
 // relay answers a CONNECT request, and then forwards all bytes in both directions with a delay.

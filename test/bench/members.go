@@ -42,7 +42,10 @@ func addMembers(ctx context.Context, b *bed) (*reading, error) {
 
 // deliverFreshly deletes all wrappers, starts a new manager, delivers, and deletes what it delivered. It returns the cost of the delivery.
 func (b *bed) deliverFreshly(ctx context.Context, prefix string) (*reading, error) {
-	if err := b.clear(ctx, b.delivered); err != nil {
+	if err := remove(ctx, b.host, b.delivered); err != nil {
+		return nil, err
+	}
+	if err := b.until(ctx, patience, allRemoved(b.host)); err != nil {
 		return nil, err
 	}
 	b.delivered = nil
@@ -52,7 +55,7 @@ func (b *bed) deliverFreshly(ctx context.Context, prefix string) (*reading, erro
 	if err := b.restartManager(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.membersReady(ctx); err != nil {
+	if err := b.until(ctx, patience, membersReady(b.host)); err != nil {
 		return nil, err
 	}
 	if err := b.quiet(ctx); err != nil {
@@ -62,13 +65,17 @@ func (b *bed) deliverFreshly(ctx context.Context, prefix string) (*reading, erro
 	if err != nil {
 		return nil, err
 	}
-	return r, b.clear(ctx, all)
+	if err := remove(ctx, b.host, all); err != nil {
+		return r, err
+	}
+	return r, b.until(ctx, patience, allRemoved(b.host))
 }
 
-func (b *bed) membersReady(ctx context.Context) error {
-	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+// membersReady returns a condition that holds when all MemberClusters are Ready.
+func membersReady(host client.Reader) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
 		list := &v1alpha1.MemberClusterList{}
-		if err := b.host.List(ctx, list); err != nil {
+		if err := host.List(ctx, list); err != nil {
 			return "", err
 		}
 		for i := range list.Items {
@@ -77,20 +84,21 @@ func (b *bed) membersReady(ctx context.Context) error {
 			}
 		}
 		return "", nil
+	}
+}
+
+// remove deletes wrappers on the host.
+func remove(ctx context.Context, host client.Writer, all []client.Object) error {
+	return each(ctx, all, func(ctx context.Context, w client.Object) error {
+		return client.IgnoreNotFound(host.Delete(ctx, w))
 	})
 }
 
-// clear deletes wrappers and waits until they are gone from the host and their objects from every member.
-func (b *bed) clear(ctx context.Context, all []client.Object) error {
-	err := each(ctx, all, func(ctx context.Context, w client.Object) error {
-		return client.IgnoreNotFound(b.host.Delete(ctx, w))
-	})
-	if err != nil {
-		return err
-	}
-	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+// allRemoved returns a condition that holds when no deleted wrapper is on the host any more. Its objects are then gone from every member.
+func allRemoved(host client.Reader) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
 		list := &v1alpha1.FederatedList{}
-		if err := b.host.List(ctx, list); err != nil {
+		if err := host.List(ctx, list); err != nil {
 			return "", err
 		}
 		left := 0
@@ -103,5 +111,5 @@ func (b *bed) clear(ctx context.Context, all []client.Object) error {
 			return fmt.Sprintf("%d wrappers are still being removed", left), nil
 		}
 		return "", nil
-	})
+	}
 }

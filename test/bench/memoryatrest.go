@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 
 // holdAtRest runs the work "rest", which measures the memory for one wrapper. It delivers as many wrappers as W1 and reads the manager's
 // memory at rest. It does the same a second time, and divides the difference by the number of the second wrappers. So the
-// result leaves out what the manager needs without any wrapper.
+// result leaves out what the manager needs without any wrapper. With PROFILE=1 it also saves heap profiles.
 func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
 	var at [2]atRest
 	for i, prefix := range []string{"rest", "again"} {
@@ -38,8 +40,24 @@ func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
 		if err := b.quiet(ctx); err != nil {
 			return nil, err
 		}
-		var err error
-		if at[i], err = b.memoryAtRest(ctx, fmt.Sprintf("%s-%d", restWork, (i+1)*b.objects)); err != nil {
+		b.step.Update("letting the manager rest for %s", restTime)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(restTime):
+		}
+		processes, err := processesOf(ctx, b.box, b.measured)
+		if err != nil {
+			return nil, err
+		}
+		if at[i], err = memoryAtRest(ctx, processes); err != nil {
+			return nil, err
+		}
+		if b.profiles == "" {
+			continue
+		}
+		file := fmt.Sprintf("%s-%d.heap.pprof", restWork, (i+1)*b.objects)
+		if err := fetchFromManager(ctx, "heap?gc=1", filepath.Join(b.profiles, file)); err != nil {
 			return nil, err
 		}
 	}
@@ -55,18 +73,8 @@ func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
 // atRest is the manager's memory in bytes. rss is the resident memory, live the heap after a garbage collection.
 type atRest struct{ rss, live float64 }
 
-// memoryAtRest waits for restTime and reads the manager's memory. With PROFILE=1 it also saves a heap profile.
-func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err error) {
-	b.step.Update("letting the manager rest for %s", restTime)
-	select {
-	case <-ctx.Done():
-		return is, ctx.Err()
-	case <-time.After(restTime):
-	}
-	processes, err := b.processes(ctx)
-	if err != nil {
-		return is, err
-	}
+// memoryAtRest reads the manager's memory. processes are those of the federation.
+func memoryAtRest(ctx context.Context, processes []supervisor.Status) (is atRest, err error) {
 	for _, s := range processes {
 		if s.Cluster != sandbox.HostName {
 			continue
@@ -86,10 +94,7 @@ func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err err
 			return is, err
 		}
 	}
-	if b.profiles != "" {
-		err = b.fetchFromManager(ctx, "heap?gc=1", name+".heap.pprof")
-	}
-	return is, err
+	return is, nil
 }
 
 var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)

@@ -207,15 +207,15 @@ func (r *reading) add(name string, requests []audit.Request) {
 	}
 }
 
-// processes returns the federation's running processes.
-func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
-	all, err := b.box.Processes(ctx)
+// processesOf returns the running processes of a federation in a sandbox.
+func processesOf(ctx context.Context, box *sandbox.Sandbox, f federation) ([]supervisor.Status, error) {
+	all, err := box.Processes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var found []supervisor.Status
 	for _, s := range all {
-		if s.PID != 0 && b.measured.runs(s) {
+		if s.PID != 0 && f.runs(s) {
 			found = append(found, s)
 		}
 	}

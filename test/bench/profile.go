@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
 // pprofAddress is where the manager serves profiles, if the bench asks for that.
@@ -30,28 +32,31 @@ func (b *bed) profile(ctx context.Context, name string) (stop func() error, err 
 	_, ownManager := b.measured.(fairlead)
 	cpu, g := fmt.Sprintf("profile?seconds=%d", profileSeconds), new(errgroup.Group)
 	if ownManager {
-		g.Go(func() error { return b.fetchFromManager(ctx, cpu, name+".cpu.pprof") })
+		g.Go(func() error { return fetchFromManager(ctx, cpu, filepath.Join(b.profiles, name+".cpu.pprof")) })
 	}
 	for _, c := range []*cluster{b.host, b.members[0]} {
-		g.Go(func() error { return b.fetchFromAPIServer(ctx, c, cpu, name+"."+c.name+".cpu.pprof") })
+		g.Go(func() error {
+			return fetchFromAPIServer(ctx, b.box, c.name, cpu, filepath.Join(b.profiles, name+"."+c.name+".cpu.pprof"))
+		})
 	}
 	return func() error {
 		b.step.Update("waiting for the CPU profiles to end")
 		err := g.Wait()
 		if ownManager {
-			err = errors.Join(err, b.fetchFromManager(ctx, "heap", name+".heap.pprof"))
+			err = errors.Join(err, fetchFromManager(ctx, "heap", filepath.Join(b.profiles, name+".heap.pprof")))
 		}
 		return err
 	}, nil
 }
 
-func (b *bed) fetchFromManager(ctx context.Context, what, file string) error {
-	return b.fetch(ctx, http.DefaultClient, "http://"+pprofAddress+"/debug/pprof/"+what, file)
+// fetchFromManager saves a profile of the manager.
+func fetchFromManager(ctx context.Context, what, file string) error {
+	return fetch(ctx, http.DefaultClient, "http://"+pprofAddress+"/debug/pprof/"+what, file)
 }
 
 // fetchFromAPIServer saves a profile of an API server. API servers serve profiles to administrators.
-func (b *bed) fetchFromAPIServer(ctx context.Context, c *cluster, what, file string) error {
-	config, err := b.box.RESTConfig(c.name)
+func fetchFromAPIServer(ctx context.Context, box *sandbox.Sandbox, cluster, what, file string) error {
+	config, err := box.RESTConfig(cluster)
 	if err != nil {
 		return err
 	}
@@ -59,11 +64,11 @@ func (b *bed) fetchFromAPIServer(ctx context.Context, c *cluster, what, file str
 	if err != nil {
 		return err
 	}
-	return b.fetch(ctx, client, config.Host+"/debug/pprof/"+what, file)
+	return fetch(ctx, client, config.Host+"/debug/pprof/"+what, file)
 }
 
 // fetch saves the profile at a URL into a file.
-func (b *bed) fetch(ctx context.Context, from *http.Client, url, file string) error {
+func fetch(ctx context.Context, from *http.Client, url, file string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -80,5 +85,5 @@ func (b *bed) fetch(ctx context.Context, from *http.Client, url, file string) er
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("taking a profile: GET %s: %s: %s", url, answer.Status, data)
 	}
-	return os.WriteFile(filepath.Join(b.profiles, file), data, 0o600)
+	return os.WriteFile(file, data, 0o600)
 }

@@ -80,7 +80,7 @@ func (b *bed) kill(ctx context.Context) (float64, error) {
 	w := b.measured.wrap(b.delivered[0].GetNamespace(), "after-the-kill")
 	key := w.GetNamespace() + "/" + w.GetName()
 	killed := time.Now()
-	if err := b.signalManager(ctx, syscall.SIGKILL); err != nil {
+	if err := signalManager(ctx, b.box, b.measured, syscall.SIGKILL); err != nil {
 		return 0, err
 	}
 	err = b.until(ctx, patience, func(ctx context.Context) (string, error) {
@@ -113,21 +113,21 @@ func (b *bed) kill(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return round(last.Sub(killed).Seconds()), b.remove(ctx, w)
+	if err := b.host.Delete(ctx, w); client.IgnoreNotFound(err) != nil {
+		return round(last.Sub(killed).Seconds()), err
+	}
+	return round(last.Sub(killed).Seconds()), b.until(ctx, patience, isGone(b.host, w))
 }
 
-// remove deletes a wrapper and waits until it is gone.
-func (b *bed) remove(ctx context.Context, w client.Object) error {
-	if err := b.host.Delete(ctx, w); client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
-		err := b.host.Get(ctx, client.ObjectKeyFromObject(w), w)
+// isGone returns a condition that holds when the host has no such wrapper any more.
+func isGone(host client.Reader, w client.Object) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		err := host.Get(ctx, client.ObjectKeyFromObject(w), w)
 		if apierrors.IsNotFound(err) {
 			return "", nil
 		}
 		return w.GetName() + " is still being removed", err
-	})
+	}
 }
 
 // writtenToHost returns the federation's writes to the host since measure, without those of leases.
@@ -151,7 +151,7 @@ func (b *bed) restartManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.signalManager(ctx, syscall.SIGTERM); err != nil {
+	if err := signalManager(ctx, b.box, b.measured, syscall.SIGTERM); err != nil {
 		return err
 	}
 	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
@@ -163,9 +163,9 @@ func (b *bed) restartManager(ctx context.Context) error {
 	})
 }
 
-// signalManager sends a signal to the manager.
-func (b *bed) signalManager(ctx context.Context, signal os.Signal) error {
-	pid, err := b.manager(ctx)
+// signalManager sends a signal to the manager of a federation in a sandbox.
+func signalManager(ctx context.Context, box *sandbox.Sandbox, f federation, signal os.Signal) error {
+	pid, err := managerOf(ctx, box, f)
 	if err != nil {
 		return err
 	}
@@ -176,16 +176,16 @@ func (b *bed) signalManager(ctx context.Context, signal os.Signal) error {
 	return p.Signal(signal)
 }
 
-// manager returns the pid of the federation's main process on the host.
-func (b *bed) manager(ctx context.Context) (int, error) {
-	processes, err := b.processes(ctx)
+// managerOf returns the pid of a federation's main process on the host of a sandbox.
+func managerOf(ctx context.Context, box *sandbox.Sandbox, f federation) (int, error) {
+	processes, err := processesOf(ctx, box, f)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range processes {
-		if s.Name == b.measured.manager() {
+		if s.Name == f.manager() {
 			return s.PID, nil
 		}
 	}
-	return 0, fmt.Errorf("no manager runs in sandbox %s", b.name)
+	return 0, fmt.Errorf("no manager runs in sandbox %s", box.Name)
 }

@@ -60,7 +60,7 @@ func trouble(ctx context.Context, b *bed) (*reading, error) {
 		name := fmt.Sprintf("%s-%04d", troubleWork, i)
 		all = append(all, build.Federated(name).In(fmt.Sprintf("%s-%d", troubleWork, i%namespaces)).ToMatching().With(crashable(name, "")).Obj())
 	}
-	if err := b.create(ctx, all); err != nil {
+	if err := create(ctx, b.host, all); err != nil {
 		return nil, err
 	}
 	if err := b.allReady(ctx, all); err != nil {
@@ -73,7 +73,13 @@ func trouble(ctx context.Context, b *bed) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.crash(ctx, all[:troubleCrashing]); err != nil {
+	if err := crash(ctx, b.host, all[:troubleCrashing]); err != nil {
+		return nil, err
+	}
+	if err := b.untilEach(ctx, 2*time.Second, patience, crashesAreTold(b.host, troubleCrashing*len(b.members))); err != nil {
+		return nil, err
+	}
+	if err := b.quiet(ctx); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -100,22 +106,23 @@ func trouble(ctx context.Context, b *bed) (*reading, error) {
 	return r, nil
 }
 
-// crash changes the pods of these wrappers so that they crash, and waits until the host tells it of every member.
-func (b *bed) crash(ctx context.Context, all []client.Object) error {
-	err := each(ctx, all, func(ctx context.Context, obj client.Object) error {
+// crash changes the pods of these wrappers on the host so that they crash.
+func crash(ctx context.Context, host client.Client, all []client.Object) error {
+	return each(ctx, all, func(ctx context.Context, obj client.Object) error {
 		w := &v1alpha1.Federated{}
-		if err := b.host.Get(ctx, client.ObjectKeyFromObject(obj), w); err != nil {
+		if err := host.Get(ctx, client.ObjectKeyFromObject(obj), w); err != nil {
 			return err
 		}
 		w.Spec.Objects[0] = build.Raw(crashable(w.Name, "CrashLoopBackOff"))
-		return b.host.Update(ctx, w)
+		return host.Update(ctx, w)
 	})
-	if err != nil {
-		return err
-	}
-	err = b.untilEach(ctx, 2*time.Second, patience, func(ctx context.Context) (string, error) {
+}
+
+// crashesAreTold returns a condition that holds when the host tells of so many crashes. Each member with a wrapper that crashes counts.
+func crashesAreTold(host client.Reader, want int) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
 		list := &v1alpha1.FederatedList{}
-		if err := b.host.List(ctx, list); err != nil {
+		if err := host.List(ctx, list); err != nil {
 			return "", err
 		}
 		crashing := 0
@@ -126,15 +133,11 @@ func (b *bed) crash(ctx context.Context, all []client.Object) error {
 				}
 			}
 		}
-		if want := len(all) * len(b.members); crashing < want {
+		if crashing < want {
 			return fmt.Sprintf("the host tells of %d of %d crashes", crashing, want), nil
 		}
 		return "", nil
-	})
-	if err != nil {
-		return err
 	}
-	return b.quiet(ctx)
 }
 
 // restartContainers plays the kubelet: it counts a restart of every crashing container at the interval restartEvery, with an event, until

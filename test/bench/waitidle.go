@@ -20,7 +20,7 @@ func (b *bed) quiet(ctx context.Context) error {
 	var last float64
 	since := time.Time{}
 	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
-		processes, err := b.processes(ctx)
+		processes, err := processesOf(ctx, b.box, b.measured)
 		if err != nil {
 			return "", err
 		}

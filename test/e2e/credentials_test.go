@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -50,7 +50,7 @@ var _ = Describe("When the host's credentials for a member", func() {
 
 	It("are revoked on the member, the status says so, and a join repairs it without a restart", needsProcesses, func(ctx SpecContext) {
 		manager := fleet.Manager(ctx).PID
-		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}}
 		Expect(lost.Delete(ctx, account)).To(Succeed())
 		Eventually(ctx, reread(ctx, member)).WithTimeout(within + tokenCache).Should(And(
 			haveCondition(v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonUnauthorized),

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
@@ -124,8 +124,8 @@ var _ = Describe("When a member is joined again", func() {
 		}{
 			"the Membership":     {member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}},
 			"the Secret":         {fleet.Host, &corev1.Secret{ObjectMeta: ours(member.Name)}},
-			"the host's role":    {member, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}}},
-			"the host's account": {member, &corev1.ServiceAccount{ObjectMeta: ours(join.HostAccount)}},
+			"the host's role":    {member, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: permissions.HostAccount}}},
+			"the host's account": {member, &corev1.ServiceAccount{ObjectMeta: ours(permissions.HostAccount)}},
 		}
 		for what, b := range breaks {
 			By(what + " being gone")

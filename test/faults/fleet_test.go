@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
@@ -80,7 +81,7 @@ func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *proxiedFleet {
 			Name: name, Allow: []string{"any"}, Namespaces: v1alpha1.NamespacesAll, Collector: mode,
 			DefaultHostName: "faults", Wait: time.Minute,
 		}
-		if _, err := join.Join(t.Context(), f.past, f.collectors[name], options, func(join.Step) {}); err != nil {
+		if _, err := join.Join(t.Context(), f.past, f.collectors[name], options, func(steps.Step) {}); err != nil {
 			t.Fatal(err)
 		}
 	}

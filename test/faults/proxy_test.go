@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 )
 
 // proxyVerdict is what a proxy does with a request. The zero value forwards it.
@@ -87,7 +87,7 @@ func isConfirmation(r *http.Request) bool {
 		return false
 	}
 	claims, err := base64.RawURLEncoding.DecodeString(payload[1])
-	return err == nil && bytes.Contains(claims, []byte(v1alpha1.SystemNamespace+":"+join.CollectorAccount))
+	return err == nil && bytes.Contains(claims, []byte(v1alpha1.SystemNamespace+":"+permissions.CollectorAccount))
 }
 
 // newProxy starts a proxy in front of upstream. A call without a token gets upstream's own credentials. The proxy runs until the

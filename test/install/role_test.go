@@ -36,6 +36,7 @@ import (
 	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/controllers"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
@@ -276,7 +277,7 @@ func joinMember(t *testing.T, host, remote *rest.Config) {
 	t.Helper()
 	_, err := join.Join(t.Context(), host, remote, join.Options{
 		Name: "east", Allow: []string{"any"}, Namespaces: v1alpha1.NamespacesAll, DefaultHostName: "test", Wait: time.Minute,
-	}, func(join.Step) {})
+	}, func(steps.Step) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -16,8 +14,6 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/federate/cause"
-	"github.com/fairlead-dev/fairlead/federate/messages"
-	"github.com/fairlead-dev/fairlead/federate/report"
 )
 
 // description is what -o json and -o yaml print. The names of its fields are stable.
@@ -35,7 +31,7 @@ type description struct {
 	// Counts are the numbers of members by state, as the status has them.
 	Counts v1alpha1.ClusterCounts `json:"counts,omitzero"`
 	// Notes tell what concerns the whole wrapper: a deletion, a suspension, a rollout that is not complete.
-	Notes []note `json:"notes"`
+	Notes notes `json:"notes"`
 	// Causes are in the order in which a person should act. With --cluster they are the causes of the chosen members.
 	Causes []cause.Cause `json:"causes"`
 	// Healthy are the healthy members.
@@ -55,12 +51,6 @@ type description struct {
 	EventsError string `json:"eventsError,omitempty"`
 }
 
-// note is a fact about the whole wrapper.
-type note struct {
-	Message     string `json:"message"`
-	NeedsPerson bool   `json:"needsPerson"`
-}
-
 // healthyMember is a healthy member. Its reason, for example WaveHeld or Drifted, tells what else is to be known about it.
 type healthyMember struct {
 	Name   string `json:"name"`
@@ -69,15 +59,15 @@ type healthyMember struct {
 
 // describe makes the description of a wrapper. If chosen is not empty, the description is about these members only.
 func describe(w v1alpha1.Wrapper, chosen []string) (*description, error) {
-	d := &description{Wrapper: render.TitleOf(w), Notes: []note{}, Healthy: []healthyMember{}, Evidence: []causeEvidence{}, Events: []evidence.HostEvent{}}
+	d := &description{Wrapper: render.TitleOf(w), Notes: notesOf(w), Healthy: []healthyMember{}, Evidence: []causeEvidence{}, Events: []evidence.HostEvent{}}
 	status := w.WrapperStatus()
 	d.Revision, d.Counts = status.UpdateRevision, status.Counts
-	d.note(w)
 	if len(chosen) > 0 {
-		lines, err := d.choose(w, chosen)
+		lines, without, err := linesOf(w, chosen)
 		if err != nil {
 			return nil, err
 		}
+		d.Notes = append(d.Notes, without...)
 		status.Clusters, status.ClustersOmittedByState = lines, nil
 		d.Clusters = lines
 	}
@@ -95,92 +85,21 @@ func describe(w v1alpha1.Wrapper, chosen []string) (*description, error) {
 	return d, nil
 }
 
-// choose returns the lines of the chosen members. It adds a note for each placed member without a line, and returns an error for a
-// name that is not a member of the wrapper.
-func (d *description) choose(w v1alpha1.Wrapper, chosen []string) ([]v1alpha1.ClusterStatus, error) {
+// linesOf returns the lines of the chosen members, and a note for each of them that is placed and has no line. It returns an error for
+// a name that is not a member of the wrapper.
+func linesOf(w v1alpha1.Wrapper, chosen []string) ([]v1alpha1.ClusterStatus, notes, error) {
 	if err := evidence.CheckClusters(w, chosen); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	lines := []v1alpha1.ClusterStatus{}
+	lines, without := []v1alpha1.ClusterStatus{}, notes{}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(chosen))) {
 		if l := evidence.LineOf(w, name); l != nil {
 			lines = append(lines, *l)
 		} else {
-			d.add(false, "%s has the wrapper, and no line in the status of the wrapper", name)
+			without.add(false, "%s has the wrapper, and no line in the status of the wrapper", name)
 		}
 	}
-	return lines, nil
-}
-
-func (d *description) add(needsPerson bool, format string, args ...any) {
-	d.Notes = append(d.Notes, note{fmt.Sprintf(format, args...), needsPerson})
-}
-
-// note adds the notes about the whole wrapper.
-func (d *description) note(w v1alpha1.Wrapper) {
-	spec, status := w.WrapperSpec(), w.WrapperStatus()
-	deleting := w.GetDeletionTimestamp() != nil
-	switch {
-	case deleting:
-		d.add(false, "the wrapper is being deleted: %s", deletionOf(status))
-	case status.ObservedGeneration == 0:
-		d.add(false, "the host's manager has not acted on this wrapper yet; if that lasts, `hostctl status` shows an administrator of the host whether the manager runs")
-	case status.ObservedGeneration != w.GetGeneration():
-		d.add(false, "the host's manager has not acted on the present spec yet: what follows is about an earlier one")
-	}
-	switch {
-	case spec.Suspend == v1alpha1.SuspendAll:
-		d.add(false, "spec.suspend is All: the manager changes no member until it is None")
-	case spec.Suspend == v1alpha1.SuspendRollout && spec.Rollout.IsPaced():
-		d.add(false, "spec.suspend is Rollout: no further wave begins until it is None")
-	}
-	if r := &status.Rollout; r.Exists() && r.State != v1alpha1.RolloutComplete && spec.Rollout.IsPaced() && !deleting {
-		d.noteRollout(w)
-	}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Reason == v1alpha1.ReasonProgressDeadlineExceeded && !deleting {
-		d.add(true, "a deadline has passed: %s", c.Message)
-	}
-	for i := range status.Upgrade.Subscriptions {
-		if s := &status.Upgrade.Subscriptions[i]; s.Reason != "" {
-			d.add(s.Reason == v1alpha1.ReasonSuspended, "Subscription %s: the manager takes no newer version: %s (%s)", s.Name, s.Message, s.Reason)
-		}
-	}
-	if status.ClustersOmitted > 0 {
-		counts := []string{}
-		for _, o := range status.ClustersOmittedByState {
-			counts = append(counts, fmt.Sprintf("%d %s", o.Count, o.State))
-		}
-		d.add(false, "%d more members have no line in the status: %s", status.ClustersOmitted, strings.Join(counts, ", "))
-	}
-}
-
-// noteRollout adds a note about a rollout that is not complete. The condition for needsPerson is that of `hostctl rollout status`.
-func (d *description) noteRollout(w v1alpha1.Wrapper) {
-	r := &w.WrapperStatus().Rollout
-	where := ""
-	if r.Wave != "" {
-		where = " in wave " + r.Wave
-	}
-	kind, namespace, name := w.WrapperKind(), w.GetNamespace(), w.GetName()
-	told := report.NewRollout(r, messages.ApproveCommand(kind, namespace, name)).Message
-	if told != "" {
-		told = ": " + told
-	}
-	if r.WaitingFor != "" {
-		told += " (" + r.WaitingFor + ")"
-	}
-	d.add(r.State == v1alpha1.RolloutPaused || r.State == v1alpha1.RolloutRolledBack || r.WaitingFor == v1alpha1.ReasonWaveNeedsApproval ||
-		r.WaitingFor == v1alpha1.ReasonSuspended, "the rollout of %s is %s%s%s; see `%s`", r.Revision, r.State, where, told,
-		messages.StatusCommand(kind, namespace, name))
-}
-
-// deletionOf returns what a deletion waits for.
-func deletionOf(status *v1alpha1.WrapperStatus) string {
-	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Reason != v1alpha1.ReasonDeleting {
-		return "the host's manager has not acted on that yet"
-	}
-	return ready.Message
+	return lines, without, nil
 }
 
 // summarize sets Summary and Since from the first cause.

@@ -90,9 +90,9 @@ func (d *description) causes(p *screen.Page, now time.Time) {
 	for i := range d.Causes {
 		c := &d.Causes[i]
 		p.WriteString("\n")
-		d.heading(p, i+1, c)
+		heading(p, i+1, c)
 		if c.MayFollowFrom != "" {
-			p.Add("", "   ", 3, "perhaps caused by "+d.numberOf(c.MayFollowFrom))
+			p.Add("", "   ", 3, "perhaps caused by "+numberOf(d.Causes, c.MayFollowFrom))
 		}
 		evidence := c.Message
 		if len(c.Members) > 0 {
@@ -107,7 +107,7 @@ func (d *description) causes(p *screen.Page, now time.Time) {
 }
 
 // heading writes the first line of a cause. On a terminal it names as many members as the line has room for.
-func (d *description) heading(p *screen.Page, number int, c *cause.Cause) {
+func heading(p *screen.Page, number int, c *cause.Cause) {
 	head := fmt.Sprintf("%d. %s", number, nameOf(c))
 	color := screen.Yellow
 	if c.NeedsPerson {
@@ -147,7 +147,7 @@ func (d *description) members(p *screen.Page, now time.Time) {
 	for i := range d.Clusters {
 		l := &d.Clusters[i]
 		color := screen.Yellow
-		c := d.causeOf(l.Name)
+		c := causeOf(d.Causes, l.Name)
 		switch {
 		case c == nil:
 			color = screen.Green
@@ -247,18 +247,18 @@ func (d *description) events(p *screen.Page, now time.Time) {
 }
 
 // causeOf returns the cause of a member; nil if it has none.
-func (d *description) causeOf(name string) *cause.Cause {
-	for i := range d.Causes {
-		if slices.ContainsFunc(d.Causes[i].Members, func(m cause.Member) bool { return m.Name == name }) {
-			return &d.Causes[i]
+func causeOf(causes []cause.Cause, name string) *cause.Cause {
+	for i := range causes {
+		if slices.ContainsFunc(causes[i].Members, func(m cause.Member) bool { return m.Name == name }) {
+			return &causes[i]
 		}
 	}
 	return nil
 }
 
 // numberOf returns the number and the reason of the first cause with this reason.
-func (d *description) numberOf(reason string) string {
-	i := slices.IndexFunc(d.Causes, func(c cause.Cause) bool { return c.Reason == reason })
+func numberOf(causes []cause.Cause, reason string) string {
+	i := slices.IndexFunc(causes, func(c cause.Cause) bool { return c.Reason == reason })
 	return fmt.Sprintf("%[2]s, as in %[1]d: the status has only the most urgent reason of each member", i+1, reason)
 }
 

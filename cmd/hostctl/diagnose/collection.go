@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
@@ -38,19 +37,13 @@ type Limits struct {
 // maxUnanswered is after how many parts in a row without an answer the host is taken as gone.
 const maxUnanswered = 2
 
-// collection is what one run of the command reads and has read.
+// collection reads parts of the host into the archive, and keeps which of them it has read.
 type collection struct {
-	host     *Host
-	limits   Limits
-	archive  *archive
-	progress *progress.Printer
-	redaction
-
-	// wrappers are those that the archive has. Their statuses are cleaned.
-	wrappers []v1alpha1.Wrapper
-	// kubernetes and images are the versions of the host and of Fairlead's pods, "" and empty if they are not known.
-	kubernetes string
-	images     []string
+	host      *Host
+	limits    Limits
+	archive   *archive
+	progress  *progress.Printer
+	redaction redaction
 
 	// read is how many parts could be read.
 	read int
@@ -107,11 +100,11 @@ func (c *collection) why(err error) string {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsForbidden(err) && errors.As(err, &status):
-		return "your account may not: " + health.Clean(c.text(status.Status().Message), health.MaxMessage)
+		return "your account may not: " + health.Clean(c.redaction.text(status.Status().Message), health.MaxMessage)
 	case meta.IsNoMatchError(err):
 		return "the host does not have this kind"
 	}
-	return health.Clean(c.text(err.Error()), health.MaxMessage)
+	return health.Clean(c.redaction.text(err.Error()), health.MaxMessage)
 }
 
 // cutf notes that something is left out.
@@ -183,7 +176,7 @@ func (c *collection) each(ctx context.Context, what string, most int, list func(
 
 // addObject redacts an object and writes it to a file.
 func (c *collection) addObject(name string, obj map[string]any) error {
-	return c.addYAML(name, c.object(obj))
+	return c.addYAML(name, c.redaction.object(obj))
 }
 
 // addYAML writes a value without secrets to a file.
@@ -199,9 +192,9 @@ func (c *collection) addYAML(name string, value any) error {
 type group map[string][]byte
 
 // add redacts an object, and appends it to the file of its namespace.
-func (g group) add(c *collection, obj map[string]any) error {
+func (g group) add(r *redaction, obj map[string]any) error {
 	namespace, _, _ := unstructured.NestedString(obj, "metadata", "namespace")
-	content, err := yaml.Marshal(c.object(obj))
+	content, err := yaml.Marshal(r.object(obj))
 	if err == nil {
 		g[namespace] = append(append(g[namespace], "---\n"...), content...)
 	}
@@ -209,14 +202,14 @@ func (g group) add(c *collection, obj map[string]any) error {
 }
 
 // write writes the files, each with this name in the folder of its namespace.
-func (g group) write(c *collection, name string) error {
+func (g group) write(a *archive, name string) error {
 	namespaces := make([]string, 0, len(g))
 	for namespace := range g {
 		namespaces = append(namespaces, namespace)
 	}
 	slices.Sort(namespaces)
 	for _, namespace := range namespaces {
-		if err := c.archive.add(folderOf(namespace)+name, g[namespace]); err != nil {
+		if err := a.add(folderOf(namespace)+name, g[namespace]); err != nil {
 			return err
 		}
 	}
@@ -235,7 +228,7 @@ func folderOf(namespace string) string {
 func (c *collection) grouped(ctx context.Context, what, name string, list func() client.ObjectList, opts ...client.ListOption) error {
 	return c.part(ctx, what, func() error {
 		files := group{}
-		err := c.each(ctx, what, c.limits.Objects, list, func(obj map[string]any) error { return files.add(c, obj) }, opts...)
-		return errors.Join(err, files.write(c, name))
+		err := c.each(ctx, what, c.limits.Objects, list, func(obj map[string]any) error { return files.add(&c.redaction, obj) }, opts...)
+		return errors.Join(err, files.write(c.archive, name))
 	})
 }

@@ -154,16 +154,18 @@ func (o *Options) Run(ctx context.Context) error {
 	}
 	defer file.discard()
 	c := &collection{host: o.host, limits: o.Limits, archive: file, progress: progress.New(o.ErrOut)}
-	if err := o.collect(ctx, c); err != nil {
+	contents := heading{scope: o.scope(), version: o.Version}
+	found, err := o.collect(ctx, c, &contents)
+	if err != nil {
 		return err
 	}
 	if c.read == 0 {
 		return fmt.Errorf("nothing could be read, and no archive is written: %w", c.first)
 	}
-	if err := c.summary(ctx, o.Now(), o.name != ""); err != nil {
+	if err := c.summary(ctx, found, o.Now(), o.name != ""); err != nil {
 		return err
 	}
-	if err := file.write("index.txt", []byte(c.index(o.scope(), o.Version))); err != nil {
+	if err := file.write("index.txt", []byte(c.index(contents))); err != nil {
 		return err
 	}
 	size, err := file.commit()
@@ -173,37 +175,44 @@ func (o *Options) Run(ctx context.Context) error {
 	if _, err := fmt.Fprintln(o.Out, file.path); err != nil {
 		return err
 	}
-	o.conclude(c, size)
+	o.conclude(c, contents.wrappers, size)
 	return nil
 }
 
-// collect reads everything.
-func (o *Options) collect(ctx context.Context, c *collection) error {
+// collect reads everything, and returns the wrappers that the archive has. It fills in the fields of the heading that come from the
+// host.
+func (o *Options) collect(ctx context.Context, c *collection, h *heading) ([]v1alpha1.Wrapper, error) {
 	if text, err := o.host.Version(ctx); err == nil {
-		c.kubernetes = plain.Version(text)
+		h.kubernetes = plain.Version(text)
 	} else {
 		c.noAnswer("the version of the host", err)
 	}
+	list := &wrappers{parts: c}
+	defer func() { h.wrappers = len(list.found) }()
 	if o.name != "" {
-		return c.oneWrapper(ctx, o.kind, o.namespace, o.name)
+		err := list.one(ctx, o.kind, o.namespace, o.name)
+		return list.found, err
 	}
 	if o.namespace == "" {
-		if err := c.theHost(ctx); err != nil {
-			return err
+		own := &system{parts: c}
+		if err := own.collect(ctx); err != nil {
+			return nil, err
 		}
+		h.images = own.images
 	}
-	return c.wrappersIn(ctx, o.namespace)
+	err := list.in(ctx, o.namespace)
+	return list.found, err
 }
 
 // conclude tells the size of the archive, what is missing, and what to do before it is sent.
-func (o *Options) conclude(c *collection, size int64) {
+func (o *Options) conclude(c *collection, wrappers int, size int64) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(o.ErrOut, format+"\n", args...) } // an error here cannot be shown: stderr is closed
 	say("✓ %s: %s, %d files about %s", c.archive.path, sizeOf(size), len(c.archive.files), o.scope())
-	say("• redacted: %s", c.redacted())
+	say("• redacted: %s", &c.redaction)
 	if missing := len(c.notRead) + len(c.cut) + cmp.Compare(c.archive.omitted, 0); missing > 0 {
 		say("• not complete: index.txt lists %d parts that are not read, or not as a whole", missing)
 	}
-	if o.name == "" && len(c.wrappers) == 0 {
+	if o.name == "" && wrappers == 0 {
 		say("• there is no wrapper in it")
 	}
 	say("• look through it before you send it: it holds names, labels, images, addresses and messages of your clusters")

@@ -10,19 +10,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/describe"
 )
 
-// summary adds what `hostctl describe` shows for the first wrappers that are not healthy. If always is true, it adds the
+// summary adds what `hostctl describe` shows for the first of these wrappers that are not healthy. If always is true, it adds the
 // text for healthy wrappers too.
-func (c *collection) summary(ctx context.Context, now time.Time, always bool) error {
-	if len(c.wrappers) == 0 {
+func (c *collection) summary(ctx context.Context, wrappers []v1alpha1.Wrapper, now time.Time, always bool) error {
+	if len(wrappers) == 0 {
 		return nil
 	}
 	var text strings.Builder
 	described, more, complete := 0, 0, false
 	err := c.part(ctx, "the evidence for the summary", func() error {
-		for _, w := range c.wrappers {
+		for _, w := range wrappers {
 			troubled, err := describe.Troubled(w)
 			if err != nil {
 				return err
@@ -42,7 +43,7 @@ func (c *collection) summary(ctx context.Context, now time.Time, always bool) er
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			fmt.Fprintf(&text, "%s\n%s\n", c.text(one), strings.Repeat("-", 80))
+			fmt.Fprintf(&text, "%s\n%s\n", c.redaction.text(one), strings.Repeat("-", 80))
 		}
 		complete = true
 		return nil
@@ -59,20 +60,28 @@ func (c *collection) summary(ctx context.Context, now time.Time, always bool) er
 	return c.archive.add("summary.txt", []byte(text.String()))
 }
 
+// heading is what the index tells first.
+type heading struct {
+	scope, version string // what the command is about, and the version of hostctl
+	// kubernetes and images are the versions of the host and of Fairlead's pods, "" and empty if they are not known.
+	kubernetes string
+	images     []string
+	wrappers   int // how many the archive has
+}
+
 // index returns the text of the file index.txt.
-func (c *collection) index(scope, version string) string {
+func (c *collection) index(h heading) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("What `hostctl diagnose` has read for %s\n", scope)
+	line("What `hostctl diagnose` has read for %s\n", h.scope)
 	line("time      %s", c.archive.now.Format(time.RFC3339))
-	line("hostctl   %s", version)
-	line("host      Kubernetes %s", cmp.Or(c.kubernetes, "of an unknown version"))
-	slices.Sort(c.images)
-	for _, image := range c.images {
-		line("image     %s", c.text(image))
+	line("hostctl   %s", h.version)
+	line("host      Kubernetes %s", cmp.Or(h.kubernetes, "of an unknown version"))
+	for _, image := range slices.Sorted(slices.Values(h.images)) {
+		line("image     %s", c.redaction.text(image))
 	}
-	line("wrappers  %d", len(c.wrappers))
-	line("\nRedacted: %s.", c.redacted())
+	line("wrappers  %d", h.wrappers)
+	line("\nRedacted: %s.", &c.redaction)
 	line("Not in the archive: values of Secrets, content of ConfigMaps outside of wrappers, content of ControllerRevisions, anything from a member that")
 	line("the host does not have. Names, labels, images, addresses and messages are in it: look through it before you send it.")
 	section := func(title string, lines []string) {
@@ -96,11 +105,6 @@ func (c *collection) index(scope, version string) string {
 		line("%10d  %s", file.size, file.name)
 	}
 	return b.String()
-}
-
-// redacted returns how much is redacted, for a sentence.
-func (c *collection) redacted() string {
-	return fmt.Sprintf("%d texts that look like secrets, %d values of Secrets, %d copies of fields (managedFields, last-applied-configuration)", c.texts, c.secrets, c.dropped)
 }
 
 // sizeOf returns a number of bytes for a person.

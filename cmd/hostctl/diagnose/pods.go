@@ -20,12 +20,12 @@ import (
 const maxPods = 20
 
 // pods reads the pods of the manager's namespace, and the logs of those that are Fairlead's.
-func (c *collection) pods(ctx context.Context) error {
+func (s *system) pods(ctx context.Context) error {
 	var own []corev1.Pod
 	const what = "pods in namespace " + v1alpha1.SystemNamespace
-	err := c.part(ctx, what, func() error {
+	err := s.parts.part(ctx, what, func() error {
 		files := group{}
-		err := c.each(ctx, what, c.limits.Objects, listOf(corev1.SchemeGroupVersion, "Pod"), func(obj map[string]any) error {
+		err := s.parts.each(ctx, what, s.parts.limits.Objects, listOf(corev1.SchemeGroupVersion, "Pod"), func(obj map[string]any) error {
 			pod := corev1.Pod{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pod); err != nil {
 				return fmt.Errorf("decoding a pod: %w", err)
@@ -33,19 +33,19 @@ func (c *collection) pods(ctx context.Context) error {
 			if pod.Labels["app.kubernetes.io/name"] == "fairlead" {
 				own = append(own, pod)
 			}
-			return files.add(c, obj)
+			return files.add(&s.parts.redaction, obj)
 		}, client.InNamespace(v1alpha1.SystemNamespace))
-		return errors.Join(err, files.write(c, "pods.yaml"))
+		return errors.Join(err, files.write(s.parts.archive, "pods.yaml"))
 	})
 	if err != nil {
 		return err
 	}
 	if len(own) > maxPods {
-		c.cutf("logs: the archive has those of %d pods, and %d more pods are left out", maxPods, len(own)-maxPods)
+		s.parts.cutf("logs: the archive has those of %d pods, and %d more pods are left out", maxPods, len(own)-maxPods)
 		own = own[:maxPods]
 	}
 	for i := range own {
-		if err := c.logsOf(ctx, &own[i]); err != nil {
+		if err := s.logsOf(ctx, &own[i]); err != nil {
 			return err
 		}
 	}
@@ -53,22 +53,22 @@ func (c *collection) pods(ctx context.Context) error {
 }
 
 // logsOf reads the present and the previous log of each container of a pod.
-func (c *collection) logsOf(ctx context.Context, pod *corev1.Pod) error {
+func (s *system) logsOf(ctx context.Context, pod *corev1.Pod) error {
 	restarted := make(map[string]bool)
-	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		restarted[s.Name] = s.RestartCount > 0
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		restarted[status.Name] = status.RestartCount > 0
 	}
 	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		if !slices.Contains(c.images, container.Image) {
-			c.images = append(c.images, container.Image)
+		if !slices.Contains(s.images, container.Image) {
+			s.images = append(s.images, container.Image)
 		}
-		if err := c.log(ctx, pod.Name, container.Name, false); err != nil {
+		if err := s.log(ctx, pod.Name, container.Name, false); err != nil {
 			return err
 		}
 		if !restarted[container.Name] {
 			continue // there is no previous log
 		}
-		if err := c.log(ctx, pod.Name, container.Name, true); err != nil {
+		if err := s.log(ctx, pod.Name, container.Name, true); err != nil {
 			return err
 		}
 	}
@@ -76,13 +76,13 @@ func (c *collection) logsOf(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // log reads one log.
-func (c *collection) log(ctx context.Context, pod, container string, previous bool) error {
+func (s *system) log(ctx context.Context, pod, container string, previous bool) error {
 	what, file := "the log of ", pod+"."+container+".log"
 	if previous {
 		what, file = "the previous log of ", pod+"."+container+".previous.log"
 	}
-	return c.part(ctx, what+pod+"/"+container, func() error {
-		log, err := c.host.Log(ctx, v1alpha1.SystemNamespace, pod, container, previous)
+	return s.parts.part(ctx, what+pod+"/"+container, func() error {
+		log, err := s.parts.host.Log(ctx, v1alpha1.SystemNamespace, pod, container, previous)
 		if previous && (apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)) {
 			return errors.New("the node has it no more")
 		}
@@ -94,6 +94,6 @@ func (c *collection) log(ctx context.Context, pod, container string, previous bo
 		if err != nil {
 			return err
 		}
-		return c.archive.add(folderOf(v1alpha1.SystemNamespace)+"logs/"+file, []byte(c.text(string(content))))
+		return s.parts.archive.add(folderOf(v1alpha1.SystemNamespace)+"logs/"+file, []byte(s.parts.redaction.text(string(content))))
 	})
 }

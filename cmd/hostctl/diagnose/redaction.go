@@ -4,6 +4,7 @@ package diagnose
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -20,6 +21,11 @@ type redaction struct {
 	texts   int // replaced by the mark of package redact
 	secrets int // values of Secrets, replaced by their lengths
 	dropped int // managedFields and annotations that are copies of other fields
+}
+
+// String returns how much is redacted, for a sentence.
+func (r *redaction) String() string {
+	return fmt.Sprintf("%d texts that look like secrets, %d values of Secrets, %d copies of fields (managedFields, last-applied-configuration)", r.texts, r.secrets, r.dropped)
 }
 
 // place tells where in an object a value is.

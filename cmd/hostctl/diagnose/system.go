@@ -25,30 +25,37 @@ import (
 // kinds are the resources of Fairlead's CRDs. A host has not all of them: some are for members.
 var kinds = []string{"approvals", "clusterfederateds", "deliveries", "federateds", "memberclusters", "memberreports", "memberships"}
 
-// theHost reads what is there once: CRDs, webhooks, members and the namespace of the manager.
-func (c *collection) theHost(ctx context.Context) error {
+// system is what a host has once: Fairlead's installation, and the members.
+type system struct {
+	parts *collection
+	// images are those of Fairlead's pods. They are empty if these could not be read.
+	images []string
+}
+
+// collect reads CRDs, webhooks, members and the namespace of the manager.
+func (s *system) collect(ctx context.Context) error {
 	const within = " in namespace " + v1alpha1.SystemNamespace
 	in := client.InNamespace(v1alpha1.SystemNamespace)
 	list := func(what, file string, version schema.GroupVersion, kind string) func() error {
-		return func() error { return c.grouped(ctx, what+within, file, listOf(version, kind), in) }
+		return func() error { return s.parts.grouped(ctx, what+within, file, listOf(version, kind), in) }
 	}
 	return inOrder(
-		func() error { return c.definitions(ctx) },
-		func() error { return c.webhooks(ctx) },
+		func() error { return s.definitions(ctx) },
+		func() error { return s.webhooks(ctx) },
 		list("deployments", "deployments.yaml", appsv1.SchemeGroupVersion, "Deployment"),
 		list("leases", "leases.yaml", coordinationv1.SchemeGroupVersion, "Lease"),
-		func() error { return c.grouped(ctx, "events"+within, "events-all.yaml", listOfEvents, in) },
+		func() error { return s.parts.grouped(ctx, "events"+within, "events-all.yaml", listOfEvents, in) },
 		func() error {
-			return c.names(ctx, "the names of configmaps"+within, "configmaps.yaml", metadataOf(corev1.SchemeGroupVersion, "ConfigMap"), nameOf)
+			return s.names(ctx, "the names of configmaps"+within, "configmaps.yaml", metadataOf(corev1.SchemeGroupVersion, "ConfigMap"), nameOf)
 		},
 		func() error {
-			return c.names(ctx, "the names of secrets and of their keys"+within, "secrets.yaml", listOf(corev1.SchemeGroupVersion, "Secret"), keysOf)
+			return s.names(ctx, "the names of secrets and of their keys"+within, "secrets.yaml", listOf(corev1.SchemeGroupVersion, "Secret"), keysOf)
 		},
-		func() error { return c.pods(ctx) },
+		func() error { return s.pods(ctx) },
 		func() error {
-			return c.part(ctx, "memberclusters", func() error {
-				return c.each(ctx, "memberclusters", c.limits.Objects, listOf(v1alpha1.GroupVersion, "MemberCluster"), func(obj map[string]any) error {
-					return c.addObject("cluster/memberclusters/"+(&unstructured.Unstructured{Object: obj}).GetName()+".yaml", obj)
+			return s.parts.part(ctx, "memberclusters", func() error {
+				return s.parts.each(ctx, "memberclusters", s.parts.limits.Objects, listOf(v1alpha1.GroupVersion, "MemberCluster"), func(obj map[string]any) error {
+					return s.parts.addObject("cluster/memberclusters/"+(&unstructured.Unstructured{Object: obj}).GetName()+".yaml", obj)
 				})
 			})
 		},
@@ -56,14 +63,14 @@ func (c *collection) theHost(ctx context.Context) error {
 }
 
 // definitions reads the versions of Fairlead's CRDs.
-func (c *collection) definitions(ctx context.Context) error {
-	return c.part(ctx, "customresourcedefinitions of Fairlead", func() error {
+func (s *system) definitions(ctx context.Context) error {
+	return s.parts.part(ctx, "customresourcedefinitions of Fairlead", func() error {
 		found := []any{}
 		for _, kind := range kinds {
 			crd := &unstructured.Unstructured{}
 			crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 			name := kind + "." + v1alpha1.Group
-			err := c.host.Get(ctx, client.ObjectKey{Name: name}, crd)
+			err := s.parts.host.Get(ctx, client.ObjectKey{Name: name}, crd)
 			switch {
 			case apierrors.IsNotFound(err):
 				found = append(found, map[string]any{"name": name, "installed": false})
@@ -71,9 +78,9 @@ func (c *collection) definitions(ctx context.Context) error {
 			case err != nil:
 				return err
 			}
-			found = append(found, c.value(place{}, definition(crd)))
+			found = append(found, s.parts.redaction.value(place{}, definition(crd)))
 		}
-		return c.addYAML("cluster/customresourcedefinitions.yaml", found)
+		return s.parts.addYAML("cluster/customresourcedefinitions.yaml", found)
 	})
 }
 
@@ -93,15 +100,15 @@ func definition(crd *unstructured.Unstructured) map[string]any {
 }
 
 // webhooks reads the configurations of Fairlead's webhooks.
-func (c *collection) webhooks(ctx context.Context) error {
+func (s *system) webhooks(ctx context.Context) error {
 	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
-		if err := c.part(ctx, kind+" "+manifests.Webhook, func() error {
+		if err := s.parts.part(ctx, kind+" "+manifests.Webhook, func() error {
 			obj := &unstructured.Unstructured{}
 			obj.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(kind))
-			if err := c.host.Get(ctx, client.ObjectKey{Name: manifests.Webhook}, obj); err != nil {
+			if err := s.parts.host.Get(ctx, client.ObjectKey{Name: manifests.Webhook}, obj); err != nil {
 				return err
 			}
-			return c.addObject("cluster/"+kind+".yaml", obj.Object)
+			return s.parts.addObject("cluster/"+kind+".yaml", obj.Object)
 		}); err != nil {
 			return err
 		}
@@ -110,14 +117,14 @@ func (c *collection) webhooks(ctx context.Context) error {
 }
 
 // names reads a list of objects of which the archive must have only what of returns.
-func (c *collection) names(ctx context.Context, what, file string, list func() client.ObjectList, of func(unstructured.Unstructured) map[string]any) error {
-	return c.part(ctx, what, func() error {
+func (s *system) names(ctx context.Context, what, file string, list func() client.ObjectList, of func(unstructured.Unstructured) map[string]any) error {
+	return s.parts.part(ctx, what, func() error {
 		found := []any{}
-		err := c.each(ctx, what, c.limits.Objects, list, func(obj map[string]any) error {
-			found = append(found, c.value(place{}, of(unstructured.Unstructured{Object: obj})))
+		err := s.parts.each(ctx, what, s.parts.limits.Objects, list, func(obj map[string]any) error {
+			found = append(found, s.parts.redaction.value(place{}, of(unstructured.Unstructured{Object: obj})))
 			return nil
 		}, client.InNamespace(v1alpha1.SystemNamespace))
-		return errors.Join(err, c.addYAML(folderOf(v1alpha1.SystemNamespace)+file, found))
+		return errors.Join(err, s.parts.addYAML(folderOf(v1alpha1.SystemNamespace)+file, found))
 	})
 }
 

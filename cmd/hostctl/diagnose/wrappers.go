@@ -23,71 +23,78 @@ import (
 // fieldKind is the field of an event by which the API server selects the events about objects of one kind.
 const fieldKind = "involvedObject.kind"
 
-// oneWrapper reads one wrapper and what is beside it. It returns an error if the wrapper cannot be read.
-func (c *collection) oneWrapper(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) error {
+// wrappers are those of the command's scope, with what is beside them.
+type wrappers struct {
+	parts *collection
+	// found are those that the archive has. Their statuses are cleaned, and they have neither objects nor overrides.
+	found []v1alpha1.Wrapper
+}
+
+// one reads one wrapper and what is beside it. It returns an error if the wrapper cannot be read.
+func (l *wrappers) one(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) error {
 	// The typed request has an error with similar names.
-	typed, err := connect.Wrapper(ctx, c.host, kind, namespace, name)
+	typed, err := connect.Wrapper(ctx, l.parts.host, kind, namespace, name)
 	if err != nil {
 		return err
 	}
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(string(kind)))
-	if err := c.part(ctx, render.TitleOf(typed), func() error {
-		if err := c.host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
+	if err := l.parts.part(ctx, render.TitleOf(typed), func() error {
+		if err := l.parts.host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
 			return err
 		}
-		return c.addWrapper(kind, obj.UnstructuredContent())
-	}); err != nil || len(c.wrappers) == 0 {
-		return errors.Join(err, c.first)
+		return l.add(kind, obj.UnstructuredContent())
+	}); err != nil || len(l.found) == 0 {
+		return errors.Join(err, l.parts.first)
 	}
-	w := c.wrappers[0]
+	w := l.found[0]
 	beside := v1alpha1.Identity(w).Beside()
 	return inOrder(
-		func() error { return c.reportsOf(ctx, w) },
+		func() error { return l.reportsOf(ctx, w) },
 		func() error {
-			return c.grouped(ctx, "events of "+render.TitleOf(w), "events.yaml", listOfEvents, evidence.HostEventsOf(w)...)
+			return l.parts.grouped(ctx, "events of "+render.TitleOf(w), "events.yaml", listOfEvents, evidence.HostEventsOf(w)...)
 		},
 		func() error {
-			return c.grouped(ctx, "the metadata of controllerrevisions of "+render.TitleOf(w), "controllerrevisions.yaml", metadataOf(appsv1.SchemeGroupVersion, "ControllerRevision"),
+			return l.parts.grouped(ctx, "the metadata of controllerrevisions of "+render.TitleOf(w), "controllerrevisions.yaml", metadataOf(appsv1.SchemeGroupVersion, "ControllerRevision"),
 				client.InNamespace(beside), client.MatchingLabels{v1alpha1.LabelUID: string(w.GetUID())})
 		},
-		func() error { return c.approvalsOf(ctx, w) },
+		func() error { return l.approvalsOf(ctx, w) },
 	)
 }
 
-// wrappersIn reads the wrappers of a namespace, or of the host if namespace is "", and what is beside them.
-func (c *collection) wrappersIn(ctx context.Context, namespace string) error {
+// in reads the wrappers of a namespace, or of the host if namespace is "", and what is beside them.
+func (l *wrappers) in(ctx context.Context, namespace string) error {
 	in, within := client.InNamespace(namespace), " in namespace "+namespace
 	if namespace == "" {
 		within = " in all namespaces"
-		if err := c.wrappersOf(ctx, v1alpha1.KindClusterFederated, "clusterfederateds"); err != nil {
+		if err := l.of(ctx, v1alpha1.KindClusterFederated, "clusterfederateds"); err != nil {
 			return err
 		}
 	}
 	return inOrder(
-		func() error { return c.wrappersOf(ctx, v1alpha1.KindFederated, "federateds"+within, in) },
+		func() error { return l.of(ctx, v1alpha1.KindFederated, "federateds"+within, in) },
 		func() error {
 			what := "memberreports" + within
-			return c.part(ctx, what, func() error {
-				return c.each(ctx, what, c.limits.Objects, listOf(v1alpha1.GroupVersion, "MemberReport"), c.addReport, in)
+			return l.parts.part(ctx, what, func() error {
+				return l.parts.each(ctx, what, l.parts.limits.Objects, listOf(v1alpha1.GroupVersion, "MemberReport"), l.addReport, in)
 			})
 		},
 		func() error {
-			return c.grouped(ctx, "events about federateds"+within, "events.yaml", listOfEvents, in, client.MatchingFields{fieldKind: string(v1alpha1.KindFederated)})
+			return l.parts.grouped(ctx, "events about federateds"+within, "events.yaml", listOfEvents, in, client.MatchingFields{fieldKind: string(v1alpha1.KindFederated)})
 		},
 		func() error {
 			if namespace != "" {
 				return nil
 			}
-			return c.grouped(ctx, "events about clusterfederateds", "clusterfederateds-events.yaml", listOfEvents, client.InNamespace(metav1.NamespaceDefault),
+			return l.parts.grouped(ctx, "events about clusterfederateds", "clusterfederateds-events.yaml", listOfEvents, client.InNamespace(metav1.NamespaceDefault),
 				client.MatchingFields{fieldKind: string(v1alpha1.KindClusterFederated)})
 		},
 		func() error {
-			return c.grouped(ctx, "the metadata of controllerrevisions"+within, "controllerrevisions.yaml", metadataOf(appsv1.SchemeGroupVersion, "ControllerRevision"),
+			return l.parts.grouped(ctx, "the metadata of controllerrevisions"+within, "controllerrevisions.yaml", metadataOf(appsv1.SchemeGroupVersion, "ControllerRevision"),
 				in, client.HasLabels{v1alpha1.LabelUID})
 		},
 		func() error {
-			return c.grouped(ctx, "approvals"+within, "approvals.yaml", listOf(v1alpha1.GroupVersion, "Approval"), in)
+			return l.parts.grouped(ctx, "approvals"+within, "approvals.yaml", listOf(v1alpha1.GroupVersion, "Approval"), in)
 		},
 	)
 }
@@ -102,23 +109,23 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// wrappersOf reads the wrappers of one kind.
-func (c *collection) wrappersOf(ctx context.Context, kind v1alpha1.WrapperKind, what string, opts ...client.ListOption) error {
-	return c.part(ctx, what, func() error {
-		return c.each(ctx, what, c.limits.Wrappers-len(c.wrappers), listOf(v1alpha1.GroupVersion, string(kind)), func(obj map[string]any) error { return c.addWrapper(kind, obj) }, opts...)
+// of reads the wrappers of one kind.
+func (l *wrappers) of(ctx context.Context, kind v1alpha1.WrapperKind, what string, opts ...client.ListOption) error {
+	return l.parts.part(ctx, what, func() error {
+		return l.parts.each(ctx, what, l.parts.limits.Wrappers-len(l.found), listOf(v1alpha1.GroupVersion, string(kind)), func(obj map[string]any) error { return l.add(kind, obj) }, opts...)
 	})
 }
 
-// addWrapper adds the file of a wrapper, and keeps the wrapper for the summary. It redacts before it cleans: cleaning can cut a secret.
-func (c *collection) addWrapper(kind v1alpha1.WrapperKind, obj map[string]any) error {
+// add adds the file of a wrapper, and keeps the wrapper for the summary. It redacts before it cleans: cleaning can cut a secret.
+func (l *wrappers) add(kind v1alpha1.WrapperKind, obj map[string]any) error {
 	var w v1alpha1.Wrapper = &v1alpha1.Federated{}
 	if kind == v1alpha1.KindClusterFederated {
 		w = &v1alpha1.ClusterFederated{}
 	}
-	obj = c.object(obj)
+	obj = l.parts.redaction.object(obj)
 	u := unstructured.Unstructured{Object: obj}
 	name := folderOf(u.GetNamespace()) + strings.ToLower(string(kind)) + "s/" + u.GetName() + ".yaml"
-	if err := c.addYAML(name, obj); err != nil {
+	if err := l.parts.addYAML(name, obj); err != nil {
 		return err
 	}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, w)
@@ -127,20 +134,20 @@ func (c *collection) addWrapper(kind v1alpha1.WrapperKind, obj map[string]any) e
 	}
 	if err != nil {
 		// A later version of the API may have changed a field.
-		c.cutf("summary.txt: %s, because this hostctl cannot decode it: %s", name, c.why(err))
+		l.parts.cutf("summary.txt: %s, because this hostctl cannot decode it: %s", name, l.parts.why(err))
 	}
 	// The summary needs neither the objects nor the overrides, which can be large.
 	w.WrapperSpec().Objects, w.WrapperSpec().Overrides = nil, nil
-	c.wrappers = append(c.wrappers, w)
+	l.found = append(l.found, w)
 	return nil
 }
 
 // reportsOf reads the MemberReports of a wrapper. It lists their metadata first, because the reports of a namespace can be large.
-func (c *collection) reportsOf(ctx context.Context, w v1alpha1.Wrapper) error {
+func (l *wrappers) reportsOf(ctx context.Context, w v1alpha1.Wrapper) error {
 	what, namespace := "memberreports of "+render.TitleOf(w), evidence.ReportsNamespace(w)
-	return c.part(ctx, what, func() error {
+	return l.parts.part(ctx, what, func() error {
 		var names []string
-		if err := c.each(ctx, what, c.limits.Objects, metadataOf(v1alpha1.GroupVersion, "MemberReport"), func(obj map[string]any) error {
+		if err := l.parts.each(ctx, what, l.parts.limits.Objects, metadataOf(v1alpha1.GroupVersion, "MemberReport"), func(obj map[string]any) error {
 			if report := (&unstructured.Unstructured{Object: obj}); evidence.IsOf(report, w) {
 				names = append(names, report.GetName())
 			}
@@ -151,9 +158,9 @@ func (c *collection) reportsOf(ctx context.Context, w v1alpha1.Wrapper) error {
 		for _, name := range names {
 			report := &unstructured.Unstructured{}
 			report.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MemberReport"))
-			err := c.host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, report)
+			err := l.parts.host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, report)
 			if err == nil {
-				err = c.addReport(report.UnstructuredContent())
+				err = l.addReport(report.UnstructuredContent())
 			}
 			if client.IgnoreNotFound(err) != nil {
 				return err
@@ -164,25 +171,25 @@ func (c *collection) reportsOf(ctx context.Context, w v1alpha1.Wrapper) error {
 }
 
 // addReport adds the file of a MemberReport.
-func (c *collection) addReport(obj map[string]any) error {
+func (l *wrappers) addReport(obj map[string]any) error {
 	report := unstructured.Unstructured{Object: obj}
-	return c.addObject(folderOf(report.GetNamespace())+"memberreports/"+report.GetName()+".yaml", obj)
+	return l.parts.addObject(folderOf(report.GetNamespace())+"memberreports/"+report.GetName()+".yaml", obj)
 }
 
 // approvalsOf reads the Approvals of a wrapper.
-func (c *collection) approvalsOf(ctx context.Context, w v1alpha1.Wrapper) error {
+func (l *wrappers) approvalsOf(ctx context.Context, w v1alpha1.Wrapper) error {
 	what := "approvals of " + render.TitleOf(w)
-	return c.part(ctx, what, func() error {
+	return l.parts.part(ctx, what, func() error {
 		files := group{}
-		err := c.each(ctx, what, c.limits.Objects, listOf(v1alpha1.GroupVersion, "Approval"), func(obj map[string]any) error {
+		err := l.parts.each(ctx, what, l.parts.limits.Objects, listOf(v1alpha1.GroupVersion, "Approval"), func(obj map[string]any) error {
 			kind, _, _ := unstructured.NestedString(obj, "spec", "wrapper", "kind")
 			name, _, _ := unstructured.NestedString(obj, "spec", "wrapper", "name")
 			if kind != string(w.WrapperKind()) || name != w.GetName() {
 				return nil
 			}
-			return files.add(c, obj)
+			return files.add(&l.parts.redaction, obj)
 		}, client.InNamespace(v1alpha1.Identity(w).Beside()))
-		return errors.Join(err, files.write(c, "approvals.yaml"))
+		return errors.Join(err, files.write(l.parts.archive, "approvals.yaml"))
 	})
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // collectorTimeout is the default of --timeout if the collector runs on the member: its pod has to start first.
@@ -191,7 +193,7 @@ func (o *Options) Complete(name string) error {
 // Run joins the cluster and prints a summary.
 func (o *Options) Run(ctx context.Context) error {
 	o.Confirm = o.confirm
-	result, err := join.Join(ctx, o.host, o.member, o.Options, join.Printer(o.ErrOut, o.DryRun))
+	result, err := join.Join(ctx, o.host, o.member, o.Options, steps.Printer(o.ErrOut, o.DryRun))
 	var notReady *join.NotReadyError
 	if err != nil && !errors.As(err, &notReady) {
 		return err
@@ -218,7 +220,7 @@ func summary(r *join.Result, o join.Options) string {
 	case v1alpha1.CollectorMember:
 		fmt.Fprintf(&b, "The collector runs on the member as Deployment %s/%s, with the image %s.\n", v1alpha1.SystemNamespace, membercollector.Name, r.CollectorImage)
 	case v1alpha1.CollectorExternal:
-		fmt.Fprintf(&b, "A collector that you run with the service account %s/%s observes the member.\n", v1alpha1.SystemNamespace, join.CollectorAccount)
+		fmt.Fprintf(&b, "A collector that you run with the service account %s/%s observes the member.\n", v1alpha1.SystemNamespace, permissions.CollectorAccount)
 	}
 	switch {
 	case o.DryRun:

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/revisions"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
@@ -80,7 +81,7 @@ func (o *HistoryOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := o.revisions(ctx, w)
+	list, err := revisions.List(ctx, o.host, w)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (o *HistoryOptions) Run(ctx context.Context) error {
 // changes returns the difference that the revision with the chosen number made. With approve: Latest, several revisions can have that
 // number; changes then returns the difference of each.
 func (o *HistoryOptions) changes(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) (string, error) {
-	last, err := numbered(list, o.Revision)
+	last, err := revisions.Numbered(list, o.Revision)
 	if err != nil {
 		return "", err
 	}
@@ -120,25 +121,20 @@ func (o *HistoryOptions) changes(w v1alpha1.Wrapper, list []appsv1.ControllerRev
 // change returns the difference between list[i] and the revision before it.
 func (o *HistoryOptions) change(w v1alpha1.Wrapper, list []appsv1.ControllerRevision, i int) (string, error) {
 	_, _ = fmt.Fprintf(o.ErrOut, "• revision %d was made %s ago%s\n", o.Revision, screen.Age(o.Now(), list[i].CreationTimestamp), authorsOf(&list[i]).sentence())
-	after, err := sideOf(w, &list[i])
+	after, err := revisions.SideOf(w, &list[i])
 	if err != nil {
 		return "", err
 	}
 	if i == 0 {
 		_, _ = fmt.Fprintf(o.ErrOut, "• the host keeps no revision before %d, so the diff shows everything as added\n", o.Revision)
-		return diff(side{}, after)
+		return revisions.Diff(revisions.Side{}, after)
 	}
-	before, err := sideOf(w, &list[i-1])
+	before, err := revisions.SideOf(w, &list[i-1])
 	if err != nil {
 		return "", err
 	}
-	if before.name == after.name {
-		before.name, after.name = before.name+" ("+list[i-1].Name+")", after.name+" ("+list[i].Name+")"
+	if before.Name == after.Name {
+		before.Name, after.Name = before.Name+" ("+list[i-1].Name+")", after.Name+" ("+list[i].Name+")"
 	}
-	return diff(before, after)
-}
-
-func sideOf(w v1alpha1.Wrapper, r *appsv1.ControllerRevision) (side, error) {
-	content, err := contentOf(w, r)
-	return side{name: fmt.Sprintf("revision %d", r.Revision), content: content}, err
+	return revisions.Diff(before, after)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/preview"
 )
 
 // PreviewOptions are the flags of `rollout preview`.
@@ -105,15 +106,15 @@ func (o *PreviewOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	previews := []*preview{}
+	previews := []*preview.Preview{}
 	for i := range proposals {
-		p, err := proposals[i].preview(ctx, members, o.Now())
+		p, err := preview.Of(ctx, o.host, proposals[i].preview(), members, o.Now())
 		if err != nil {
 			failed = append(failed, fmt.Errorf("previewing %s: %w", render.TitleOf(proposals[i].wrapper), err))
 			continue
 		}
 		previews = append(previews, p)
-		failed = append(failed, p.refusals()...)
+		failed = append(failed, p.Refusals()...)
 	}
 	if err := o.print(previews); err != nil {
 		return err
@@ -122,12 +123,12 @@ func (o *PreviewOptions) Run(ctx context.Context) error {
 }
 
 // print writes the previews. For programs it always writes a list, also for a single wrapper.
-func (o *PreviewOptions) print(previews []*preview) error {
+func (o *PreviewOptions) print(previews []*preview.Preview) error {
 	if o.Output == encode.JSON || o.Output == encode.YAML {
 		return encode.To(o.Out, o.Output, previews)
 	}
 	for i, p := range previews {
-		text := p.text()
+		text := p.Text()
 		if i > 0 {
 			text = "\n" + text
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/preview"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
@@ -293,7 +294,7 @@ func TestPreviewPrintsAListForPrograms(t *testing.T) {
 		t.Errorf("with no preview: %v, %q", got.err, got.stdout)
 	}
 	got = previewOf(t, hostWith(t, append(history(t), web(asIs))...), nil, inFile(asIs), "-f", "web.yaml", "-o", "json")
-	var list []preview
+	var list []preview.Preview
 	if err := json.Unmarshal([]byte(got.stdout), &list); err != nil || len(list) != 1 || len(list[0].Waves) != 2 {
 		t.Errorf("%v in %s", err, got.stdout)
 	}

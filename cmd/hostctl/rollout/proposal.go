@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate/files"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/preview"
 	"github.com/fairlead-dev/fairlead/federate/author"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 	"github.com/fairlead-dev/fairlead/overrides"
@@ -72,6 +74,17 @@ func (o *PreviewOptions) proposals(ctx context.Context) ([]proposal, error) {
 	return proposals, errors.Join(failed...)
 }
 
+// preview returns what package preview needs to know about the proposal.
+func (p *proposal) preview() preview.Proposal {
+	out := preview.Proposal{Wrapper: p.wrapper, Present: p.present, Source: p.source}
+	if p.present != nil && p.present.WrapperStatus().Rollout.Exists() {
+		now := &progress{Wrapper: render.TitleOf(p.present)}
+		p.describe(now, p.present)
+		out.Rollout = now.sentence(time.Time{})
+	}
+	return out
+}
+
 // check reads the present wrapper from the host, and makes the host's API server check the new wrapper in a dry run. It replaces
 // p.wrapper by the result of the dry run, which has the API server's defaults. If the user may not write wrappers, or no webhook
 // responds, hostctl makes most of admission's checks itself.
@@ -102,7 +115,7 @@ func (p *proposal) check(ctx context.Context) error {
 		return nil
 	case isUnchecked(err):
 		_, _ = fmt.Fprintf(p.ErrOut, "• the host's API server did not check %s, so hostctl makes fewer checks: %s\n", render.TitleOf(p.wrapper), plain.Error(err))
-		return overrides.ValidateWork(p.wrapper.WrapperSpec()).ToAggregate() // method preview makes the other checks of admission
+		return overrides.ValidateWork(p.wrapper.WrapperSpec()).ToAggregate() // preview.Of makes the other checks of admission
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/revisions"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
@@ -89,8 +90,8 @@ func pastRevisionsOf(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) *past
 		Revisions: make([]revisionLine, len(list))}
 	for i := range list {
 		r, content := &list[i], "plain"
-		switch _, err := contentOf(w, r); {
-		case errors.Is(err, errHidden):
+		switch _, err := revisions.ContentOf(w, r); {
+		case errors.Is(err, revisions.ErrHidden):
 			content = "Secret"
 		case err != nil:
 			content = "unreadable"

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/revisions"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
@@ -92,7 +93,7 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 		return fmt.Errorf("undoing a change of %s: %w", title, err)
 	}
 	if !differs {
-		_, _ = fmt.Fprintf(o.ErrOut, "• %s has the content of %s already\n", title, old.name)
+		_, _ = fmt.Fprintf(o.ErrOut, "• %s has the content of %s already\n", title, old.Name)
 		if upgrade.TakesLatest(&w.WrapperSpec().Upgrade) {
 			_, _ = fmt.Fprintln(o.ErrOut, "• undo does not take back a version of approve: Latest, because OLM cannot downgrade; to hold a version, write it as targetCSV")
 		}
@@ -104,7 +105,7 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	content, err := old.content.Spec()
+	content, err := old.Content.Spec()
 	if err != nil {
 		return fmt.Errorf("undoing a change of %s: %w", title, err)
 	}
@@ -113,48 +114,48 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 		spec.Objects, spec.Overrides, spec.Upgrade = content.Objects, content.Overrides, content.Upgrade
 	})
 	if err != nil {
-		return fmt.Errorf("writing %s as the spec of %s: %w", old.name, title, err)
+		return fmt.Errorf("writing %s as the spec of %s: %w", old.Name, title, err)
 	}
-	_, _ = fmt.Fprintf(o.ErrOut, "✓ %s has the content of %s%s\n", title, old.name, dryRunMark(o.DryRun))
+	_, _ = fmt.Fprintf(o.ErrOut, "✓ %s has the content of %s%s\n", title, old.Name, dryRunMark(o.DryRun))
 	return nil
 }
 
-func (o *UndoOptions) question(w v1alpha1.Wrapper, old side) string {
+func (o *UndoOptions) question(w v1alpha1.Wrapper, old revisions.Side) string {
 	how := "to all clusters at the same time"
 	if w.WrapperSpec().Rollout.IsPaced() {
 		how = "as spec.rollout says"
 	}
-	return fmt.Sprintf("Write %s as the spec of %s? The change goes out %s.", old.name, render.TitleOf(w), how)
+	return fmt.Sprintf("Write %s as the spec of %s? The change goes out %s.", old.Name, render.TitleOf(w), how)
 }
 
 // earlier returns the revision that undo writes: the one of --to-revision, or else the one of method previous.
-func (o *UndoOptions) earlier(ctx context.Context, w v1alpha1.Wrapper) (side, error) {
+func (o *UndoOptions) earlier(ctx context.Context, w v1alpha1.Wrapper) (revisions.Side, error) {
 	if w.GetDeletionTimestamp() != nil {
-		return side{}, errDeleted
+		return revisions.Side{}, errDeleted
 	}
-	list, err := o.revisions(ctx, w)
+	list, err := revisions.List(ctx, o.host, w)
 	if err != nil {
-		return side{}, err
+		return revisions.Side{}, err
 	}
 	var i int
 	if o.ToRevision != 0 {
-		i, err = numbered(list, o.ToRevision)
+		i, err = revisions.Numbered(list, o.ToRevision)
 	} else {
 		i, err = o.previous(w, list)
 	}
 	if err != nil {
-		return side{}, err
+		return revisions.Side{}, err
 	}
 	return writtenSideOf(w, &list[i])
 }
 
 // writtenSideOf returns a revision without the versions that the manager took for approve: Latest. An author cannot write these into a spec.
-func writtenSideOf(w v1alpha1.Wrapper, r *appsv1.ControllerRevision) (side, error) {
-	s, err := sideOf(w, r)
+func writtenSideOf(w v1alpha1.Wrapper, r *appsv1.ControllerRevision) (revisions.Side, error) {
+	s, err := revisions.SideOf(w, r)
 	if err != nil {
 		return s, err
 	}
-	s.content, err = s.content.AsWritten()
+	s.Content, err = s.Content.AsWritten()
 	return s, err
 }
 
@@ -177,7 +178,7 @@ func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevis
 		if i := named(good); i >= 0 {
 			// If hostctl cannot read the revision, previous returns it all the same: the caller reads it again, and shows the
 			// error to the user.
-			if s, err := writtenSideOf(w, &list[i]); err != nil || s.content.Hash != now.Hash {
+			if s, err := writtenSideOf(w, &list[i]); err != nil || s.Content.Hash != now.Hash {
 				return i, nil
 			}
 		}
@@ -191,7 +192,7 @@ func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevis
 	}
 	i := present - 1
 	for ; i > 0; i-- {
-		if s, err := writtenSideOf(w, &list[i]); err != nil || s.content.Hash != now.Hash {
+		if s, err := writtenSideOf(w, &list[i]); err != nil || s.Content.Hash != now.Hash {
 			break // as above: the caller shows the error
 		}
 	}
@@ -199,19 +200,19 @@ func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevis
 }
 
 // show prints the difference between the present spec and the earlier revision. It returns false if there is no difference.
-func (o *UndoOptions) show(w v1alpha1.Wrapper, old side) (bool, error) {
+func (o *UndoOptions) show(w v1alpha1.Wrapper, old revisions.Side) (bool, error) {
 	present, err := revision.Of(w.WrapperSpec())
 	if err != nil {
 		return false, err
 	}
-	if present.Hash == old.content.Hash {
+	if present.Hash == old.Content.Hash {
 		return false, nil
 	}
 	if present.HoldsSecret {
 		_, _ = fmt.Fprintln(o.ErrOut, "• the present spec contains a Secret, or an override that can apply to a Secret, so hostctl does not show the difference")
 		return true, nil
 	}
-	text, err := diff(side{name: "present spec", content: present}, old)
+	text, err := revisions.Diff(revisions.Side{Name: "present spec", Content: present}, old)
 	if err != nil {
 		return false, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout/revisions"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 	"github.com/fairlead-dev/fairlead/internal/testing/golden"
@@ -91,7 +92,7 @@ func TestUndoWritesTheContentOfAnEarlierRevision(t *testing.T) {
 			if test.want >= 0 {
 				stored := &v1alpha1.Federated{}
 				r := list[test.want].(*appsv1.ControllerRevision)
-				content, err := contentOf(stored, r)
+				content, err := revisions.ContentOf(stored, r)
 				if err != nil {
 					t.Fatal(err)
 				}

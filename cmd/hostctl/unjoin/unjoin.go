@@ -17,6 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	joincmd "github.com/fairlead-dev/fairlead/cmd/hostctl/join"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
+	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
 // Options are the flags of `hostctl unjoin`, and what Complete derives from them.
@@ -103,7 +105,7 @@ func (o *Options) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := join.Unjoin(ctx, o.host, o.member, o.UnjoinOptions, join.Printer(o.ErrOut, false)); err != nil {
+	if err := join.Unjoin(ctx, o.host, o.member, o.UnjoinOptions, steps.Printer(o.ErrOut, false)); err != nil {
 		return err
 	}
 	if o.Forget {
@@ -117,7 +119,7 @@ func (o *Options) Run(ctx context.Context) error {
 const leftovers = `
 If the member comes back, it still has the host's account. These commands, with a kubeconfig of the member, remove what Fairlead
 left there. Look at ` + "`kubectl get membership self`" + ` first: if it names another host now, these objects belong to that host.
-  kubectl delete clusterrole ` + join.HostAccount + `
+  kubectl delete clusterrole ` + permissions.HostAccount + `
   kubectl delete namespace ` + v1alpha1.SystemNamespace + `      # not on a cluster that is a host itself
   kubectl delete crd deliveries.` + v1alpha1.Group + ` memberships.` + v1alpha1.Group + `
 `

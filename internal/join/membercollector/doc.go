@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package membercollector defines how the collector runs on a member (collector: Member): its image and its Deployment. It
-// also finds out from the Deployment and its pods why a collector does not run. It has no client: internal/join writes the
+// also finds out from the Deployment and its pods why a collector does not run. It has no client: memberinstall writes the
 // objects, and controllers/membercluster reads them.
 //
 // Why it is so:

@@ -67,12 +67,12 @@ func (a *applier) adopt(ctx context.Context, it *item, found *metav1.PartialObje
 	}
 	version := found.ResourceVersion
 	if !marks.IsAdopted(found, it.mark()) {
-		version, err = a.markAdopted(ctx, it, version)
+		version, err = a.adoption.mark(ctx, it, version)
 		switch {
 		case err != nil && (apierrors.IsNotFound(err) || isAnother(err)):
 			return true, nil
 		case err != nil:
-			return false, a.refusedApply(ctx, it, "", err)
+			return false, a.refusals.refused(ctx, it, "", err)
 		}
 	}
 	return a.applyOver(ctx, it, found.UID, version)
@@ -82,9 +82,12 @@ func (a *applier) adopt(ctx context.Context, it *item, found *metav1.PartialObje
 // applies, because an apply without the annotation would then remove the annotation.
 const adoptedManager = v1alpha1.FieldManager + "-adopted"
 
-// markAdopted sets AnnotationAdopted on the object with the entry's uid, and returns the object's new resourceVersion.
+// adoption makes the requests that set AnnotationAdopted on objects of other clients, and remove it.
+type adoption struct{ objects *objects }
+
+// mark sets AnnotationAdopted on the object with the entry's uid, and returns the object's new resourceVersion.
 // If version is not "", the API server refuses the patch unless the object has this resourceVersion.
-func (a *applier) markAdopted(ctx context.Context, it *item, version string) (string, error) {
+func (a *adoption) mark(ctx context.Context, it *item, version string) (string, error) {
 	metadata := map[string]any{"uid": it.entry.UID, "annotations": map[string]any{v1alpha1.AnnotationAdopted: it.mark()}}
 	if version != "" {
 		metadata["resourceVersion"] = version
@@ -93,7 +96,7 @@ func (a *applier) markAdopted(ctx context.Context, it *item, version string) (st
 	if err != nil {
 		return "", fmt.Errorf("encoding the annotation that marks an object as adopted: %w", err)
 	}
-	answer, err := member.Do(ctx, a.conn.REST().Patch(types.MergePatchType).AbsPath(it.path()...).
+	answer, err := member.Do(ctx, a.objects.conn.REST().Patch(types.MergePatchType).AbsPath(it.path()...).
 		Param("fieldManager", adoptedManager).Body(body), true)
 	if err != nil {
 		return "", err
@@ -105,13 +108,13 @@ func (a *applier) markAdopted(ctx context.Context, it *item, version string) (st
 // markAgain sets AnnotationAdopted on an adopted object that lacks it: an earlier version of Fairlead adopted the
 // object, or another client removed the annotation. A refusal by the API server is no trouble, because the Delivery
 // also records the adoption.
-func (a *applier) markAgain(ctx context.Context, it *item) error {
-	version, err := a.markAdopted(ctx, it, "")
+func (a *adoption) markAgain(ctx context.Context, it *item) error {
+	version, err := a.mark(ctx, it, "")
 	switch {
 	case err == nil:
 		it.version = version
 	case !memberapi.AnsweredAbout(it.entry.Group, err):
-		return fmt.Errorf("marking %s on member %s as adopted: %w", it, a.conn.Name(), err)
+		return fmt.Errorf("marking %s on member %s as adopted: %w", it, a.objects.conn.Name(), err)
 	}
 	return nil
 }
@@ -119,11 +122,11 @@ func (a *applier) markAgain(ctx context.Context, it *item) error {
 // disclaim undoes an adoption that adopt has begun, when the object turns out to belong to another client after all. It
 // removes the marks from the object and the object's uid from the entry, because Fairlead may later remove an object
 // whose uid is in an entry.
-func (a *applier) disclaim(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) error {
+func (a *adoption) disclaim(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) error {
 	if marks.IsAdopted(found, it.mark()) {
-		err := memberapi.Release(ctx, a.conn, it.path(), found)
+		err := memberapi.Release(ctx, a.objects.conn, it.path(), found)
 		if err != nil && !memberapi.AnsweredAbout(it.entry.Group, err) {
-			return fmt.Errorf("releasing %s on member %s: %w", it, a.conn.Name(), err)
+			return fmt.Errorf("releasing %s on member %s: %w", it, a.objects.conn.Name(), err)
 		}
 	}
 	it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
@@ -206,40 +209,4 @@ func withoutMarks(value any) map[string]any {
 		}
 	}
 	return rest
-}
-
-// onlyOurs reports whether Fairlead's field manager is the only one that has written the object. Writes to
-// subresources, for example to the status, do not count.
-func onlyOurs(found *metav1.PartialObjectMetadata) bool {
-	for i := range found.ManagedFields {
-		if e := &found.ManagedFields[i]; e.Subresource == "" && e.Manager != v1alpha1.FieldManager {
-			return false
-		}
-	}
-	return len(found.ManagedFields) > 0
-}
-
-// takeBack undoes an apply that the API server merged into an object of another client. It sends an empty apply, which
-// removes the marks and the fields that only Fairlead owns. The API server refuses the empty apply if the object would
-// be invalid without these fields. takeBack then gives up their ownership and leaves the values.
-func (a *applier) takeBack(ctx context.Context, it *item, merged *metav1.PartialObjectMetadata) error {
-	nothing, err := json.Marshal(map[string]any{
-		"apiVersion": it.object.GVK.GroupVersion().String(),
-		"kind":       it.object.GVK.Kind,
-		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": merged.UID},
-	})
-	if err != nil {
-		return fmt.Errorf("encoding the empty apply that undoes an earlier apply: %w", err)
-	}
-	_, err = member.Do(ctx, a.objects.request(it, nothing, true), true)
-	switch {
-	case err == nil || isAnother(err):
-		return nil
-	case !memberapi.AnsweredAbout(it.entry.Group, err):
-		return err
-	}
-	if err = memberapi.Release(ctx, a.conn, it.path(), merged); apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

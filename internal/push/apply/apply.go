@@ -5,7 +5,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
@@ -25,23 +25,22 @@ const looksAgain = 3
 
 // applier applies the desired objects of one pass.
 type applier struct {
-	conn       *member.Conn
-	desired    *plan.Desired
 	objects    *objects
-	namespaces *namespaces
 	look       *looker
-	pruner     *prune.Pruner
+	adoption   *adoption
+	replicas   *replicas
+	neighbours *neighbours
+	refusals   *refusals
+	namespaces *namespaces.Namespaces
 	// names locks object names, so that two passes that run at the same time do not create the same object. It is nil if
 	// passes never run at the same time.
 	names keymutex.KeyMutex
-	// native knows for which kinds the pass may try to create an object without reading it first (createonly.go).
-	native *NativeKinds
+	// native knows for which kinds the pass may try to create an object without reading it first (create.go).
+	native *memberapi.NativeKinds
 	// note writes the present entries to the Delivery, before a step that must not be made without that record.
 	note func(context.Context) error
 	// trouble collects the problems with single objects; the pass goes on with the other objects.
 	trouble *memberapi.Troubles
-	// rejected is the number of objects whose apply the API server refused, by reason.
-	rejected map[string]int
 }
 
 // apply applies every object that is due, in install order. If the API server refuses an object, apply goes on with the
@@ -57,17 +56,9 @@ func (a *applier) apply(ctx context.Context, items []*item) error {
 		if err := a.applyItem(ctx, it); err != nil {
 			return err
 		}
-		a.applied(it)
+		a.objects.applied(it)
 	}
 	return nil
-}
-
-// applied forgets which kinds the member serves, after a CustomResourceDefinition was applied: the member may serve
-// other kinds now.
-func (a *applier) applied(it *item) {
-	if it.entry.Kind == "CustomResourceDefinition" && it.entry.State == v1alpha1.EntryApplied {
-		a.conn.ForgetMappings()
-	}
 }
 
 // applyItem applies one object in one of three ways. If the Delivery records the object as applied, applyItem applies
@@ -76,7 +67,7 @@ func (a *applier) applied(it *item) {
 func (a *applier) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
 		if it.isNamespace() {
-			if closed, err := a.closesNamespace(ctx, it); closed || err != nil {
+			if closed, err := a.look.closesNamespace(ctx, it); closed || err != nil {
 				return err
 			}
 		}
@@ -145,9 +136,9 @@ func (a *applier) applyLooked(ctx context.Context, it *item, refusal error) (aga
 	switch whose {
 	case absent:
 		if isAboutObject(refusal) {
-			return false, a.refusedApply(ctx, it, "", refusal)
+			return false, a.refusals.refused(ctx, it, "", refusal)
 		}
-		if disturbs, err := a.disturbsNeighbours(ctx, it); disturbs || err != nil {
+		if disturbs, err := a.neighbours.disturbs(ctx, it); disturbs || err != nil {
 			it.refused = true
 			return false, err
 		}
@@ -159,145 +150,91 @@ func (a *applier) applyLooked(ctx context.Context, it *item, refusal error) (aga
 	case taken:
 		it.refused = true
 		if found != nil && found.UID == it.entry.UID {
-			return false, a.disclaim(ctx, it, found)
+			return false, a.adoption.disclaim(ctx, it, found)
 		}
 	case dying, closed:
 	}
 	return false, nil
 }
 
-// make applies, without force, an object that was absent when the pass read it. Status 201 means that this apply
-// created the object. Status 200 means that another client created it first, and the API server merged the apply into
-// it; settle then undoes the apply.
-func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
-	if it.entry.UID != "" {
-		// The recorded object is gone. The Delivery has to record that before the manager creates the object again. If the
-		// pass ended in between, the Delivery would still list the old uid, and Fairlead would never remove the new object.
-		it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
-		if err := a.note(ctx); err != nil {
-			return false, err
-		}
-	}
-	if it.isNamespace() {
-		return a.makeNamespace(ctx, it)
-	}
-	body, err := a.objects.stamped(it, "", "")
-	if err != nil {
-		return false, err
-	}
-	answer, err := member.Do(ctx, a.objects.request(it, body, false), true)
-	if apierrors.IsConflict(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, a.refusedApply(ctx, it, "", err)
-	}
-	return a.settle(ctx, it, answer)
-}
-
-// settle acts on the API server's answer to an apply without force. again reports that the API server had merged the
-// apply into an object of another client, and that settle has undone the apply.
-func (a *applier) settle(ctx context.Context, it *item, answer member.Answer) (again bool, err error) {
-	if answer.Status == http.StatusCreated {
-		return false, it.record(answer)
-	}
-	merged := &metav1.PartialObjectMetadata{}
-	if err := answer.Into(merged); err != nil {
-		return false, err
-	}
-	if onlyOurs(merged) {
-		// This host created the object with an earlier request. The manager that sent it ended or lost its lease, and the
-		// request arrived late.
-		return false, it.record(answer)
-	}
-	if err := a.takeBack(ctx, it, merged); err != nil {
-		return false, fmt.Errorf("undoing the apply to %s of another client on member %s: %w", it, a.conn.Name(), err)
-	}
-	return true, nil
-}
-
 // applyOver applies with force, but only to the object with this uid. If resourceVersion is not "", the object must
 // also have this resourceVersion. again reports that the object on the member is another one, or has changed, so the
 // caller has to read it again.
 func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resourceVersion string) (again bool, err error) {
-	if err := a.handOverReplicas(ctx, it, uid); err != nil {
+	if err := a.replicas.handOver(ctx, it, uid); err != nil {
 		return false, err
 	}
-	marked, err := a.applyExactly(ctx, it, uid, resourceVersion)
+	marked, err := a.objects.applyExactly(ctx, it, uid, resourceVersion)
 	switch {
 	case err == nil && !marked && it.entry.Adopted == v1alpha1.AdoptedYes:
-		return false, a.markAgain(ctx, it)
+		return false, a.adoption.markAgain(ctx, it)
 	case err == nil:
 		return false, nil
 	case isAnother(err):
 		return true, nil
 	}
-	return false, a.refusedApply(ctx, it, uid, err)
+	return false, a.refusals.refused(ctx, it, uid, err)
 }
 
-// applyExactly sends one apply with force, but only to the object with this uid. If resourceVersion is not "", the
-// object must also have this resourceVersion. marked reports whether the object has AnnotationAdopted.
-func (a *applier) applyExactly(ctx context.Context, it *item, uid types.UID, resourceVersion string) (marked bool, err error) {
-	body, err := a.objects.stamped(it, uid, resourceVersion)
-	if err != nil {
-		return false, err
-	}
-	answer, err := member.Do(ctx, a.objects.request(it, body, true), true)
-	if err != nil {
-		return false, err
-	}
-	return it.recordOver(answer)
+// refusals acts on the API server's refusals of the applies of one pass.
+type refusals struct {
+	conn   *member.Conn
+	pruner *prune.Pruner
+	// trouble collects the problems with single objects; the pass goes on with the other objects.
+	trouble *memberapi.Troubles
+	// rejected is the number of objects whose apply the API server refused, by reason.
+	rejected map[string]int
 }
 
-// refusedApply turns the API server's refusal of one object into trouble, and returns an error that concerns the whole
+// refused turns the API server's refusal of one object into trouble, and returns an error that concerns the whole
 // member. uid is the uid of the object; "" if it is not known. If the refusal is about an immutable field, and an
-// annotation of the author allows it, refusedApply deletes the object so that the next pass creates it again.
-func (a *applier) refusedApply(ctx context.Context, it *item, uid types.UID, err error) error {
+// annotation of the author allows it, refused deletes the object so that the next pass creates it again.
+func (r *refusals) refused(ctx context.Context, it *item, uid types.UID, err error) error {
 	if !memberapi.AnsweredAbout(it.entry.Group, err) {
-		return fmt.Errorf("applying %s to member %s: %w", it, a.conn.Name(), err)
+		return fmt.Errorf("applying %s to member %s: %w", it, r.conn.Name(), err)
 	}
 	if apierrors.IsNotFound(err) {
 		// The member does not serve the kind any more, because its CRD was deleted after resolve; or the namespace is gone.
 		if memberapi.IsPathGone(err) {
-			a.conn.DoubtMapping(it.groupKind())
+			r.conn.DoubtMapping(it.groupKind())
 		}
-		a.reject(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
+		r.reject(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
 			"%s: the member does not serve %s any more, or its namespace is gone", it, it.entry.Kind))
 		return nil
 	}
 	t := memberapi.Explain("applying", it.String(), err)
 	if t.Reason == v1alpha1.ReasonImmutableField && it.object.Replace && uid != "" && prune.MayReplace(it.groupKind()) {
-		return a.replace(ctx, it, uid)
+		return r.replace(ctx, it, uid)
 	}
-	a.reject(t)
+	r.reject(t)
 	return nil
 }
 
 // reject adds the trouble of an object whose apply the API server refused, and counts it.
-func (a *applier) reject(t memberapi.Trouble) {
-	if a.rejected == nil {
-		a.rejected = make(map[string]int)
+func (r *refusals) reject(t memberapi.Trouble) {
+	if r.rejected == nil {
+		r.rejected = make(map[string]int)
 	}
-	a.rejected[t.Reason]++
-	a.trouble.Add(t)
+	r.rejected[t.Reason]++
+	r.trouble.Add(t)
 }
 
 // replace deletes an object, because an annotation of the author allows the manager to delete and recreate it. The next
 // pass creates it again.
-func (a *applier) replace(ctx context.Context, it *item, uid types.UID) error {
-	if spared, err := a.pruner.SpareReplaced(ctx, it.String(), uid); spared || err != nil {
+func (r *refusals) replace(ctx context.Context, it *item, uid types.UID) error {
+	if spared, err := r.pruner.SpareReplaced(ctx, it.String(), uid); spared || err != nil {
 		return err
 	}
-	err := memberapi.DeleteExactly(ctx, a.conn, it.path(), metav1.Preconditions{UID: &uid})
+	err := memberapi.DeleteExactly(ctx, r.conn, it.path(), metav1.Preconditions{UID: &uid})
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		it.entry.State = v1alpha1.EntryPending
-		a.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+		r.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
 			"%s is being deleted, and the manager then creates it again: its annotation %s asks for that", it, v1alpha1.AnnotationReplace))
 		return nil
 	case memberapi.AnsweredAbout(it.entry.Group, err):
-		a.trouble.Add(memberapi.Explain("replacing", it.String(), err))
+		r.trouble.Add(memberapi.Explain("replacing", it.String(), err))
 		return nil
 	}
-	return fmt.Errorf("replacing %s on member %s: %w", it, a.conn.Name(), err)
+	return fmt.Errorf("replacing %s on member %s: %w", it, r.conn.Name(), err)
 }

@@ -188,3 +188,49 @@ func (d *delivery) entries() map[plan.ObjectID]v1alpha1.InventoryEntry {
 	}
 	return entries
 }
+
+// hold returns why the pass must write nothing to the member: the wrapper or the member is suspended, or a person has
+// to decide whether the host may overwrite the member's Delivery. It returns nil when the pass may write.
+func (d *delivery) hold() *memberapi.Trouble {
+	if d.desired.Suspended {
+		return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonSuspended,
+			Message: "the manager writes nothing to the member: spec.suspend of the wrapper is All, or spec.suspend of the MemberCluster is Pushes"}
+	}
+	if d.there == nil {
+		return nil
+	}
+	if d.desired.MayOverwrite(d.there) {
+		return nil
+	}
+	there, want := &d.there.Spec.Wrapper, &d.desired.Wrapper
+	switch {
+	case there.UID == want.UID && there.Generation > want.Generation:
+		return overtaken(d.there, v1alpha1.ReasonHostBehindMember,
+			"the member has generation %d of this wrapper, but the host has only %d: `%s` shows the ways out; was the host restored from a backup?",
+			there.Generation, want.Generation, recoverCommand(want))
+	case there.UID != want.UID && !d.isSealed():
+		return overtaken(d.there, v1alpha1.ReasonWrapperReplaced,
+			"the member has a Delivery of this name that this host has not sealed: `%s` shows the ways out; that Delivery names wrapper uid %s",
+			recoverCommand(want), there.UID)
+	case there.UID != want.UID && (d.there.Spec.Target == nil || d.there.Spec.Target.Rendering != d.desired.Digest()):
+		return overtaken(d.there, v1alpha1.ReasonWrapperReplaced,
+			"the member has other objects of an earlier wrapper of this name: `%s` shows the ways out; that wrapper had uid %s",
+			recoverCommand(want), there.UID)
+	}
+	return nil
+}
+
+// overtaken is the trouble with a Delivery that the host must not overwrite on its own. A person has to decide whether
+// the host's or the member's version counts.
+func overtaken(there *v1alpha1.Delivery, reason, format string, args ...any) *memberapi.Trouble {
+	return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: reason, Message: fmt.Sprintf(format, args...),
+		Overtaken: &v1alpha1.DeliveryVersion{UID: there.UID, Generation: there.Generation}}
+}
+
+// recoverCommand is the command that shows a person the ways out for a wrapper that is held on a member.
+func recoverCommand(w *v1alpha1.WrapperIdentity) string {
+	if w.Kind == v1alpha1.KindClusterFederated {
+		return "hostctl recover cfed/" + w.Name
+	}
+	return "hostctl recover " + w.Name + " -n " + w.Namespace
+}

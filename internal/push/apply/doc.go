@@ -11,13 +11,17 @@
 //  1. read (delivery.go): read the Delivery, and end the pass if a person has to decide first.
 //  2. resolve (resolve.go): find out how the member serves each kind, and refuse objects that Fairlead must not
 //     deliver.
-//  3. namespace (namespacestep.go): create the wrapper's namespace if it is missing, and check that the host may write
+//  3. namespace (package namespaces): create the wrapper's namespace if it is missing, and check that the host may write
 //     into it.
-//  4. intend (recordintent.go): write to the Delivery what the pass is about to change. This write is the *intent*.
+//  4. intend (record.go): write to the Delivery what the pass is about to change. This write is the *intent*.
 //  5. apply (apply.go): apply each object. Before that, look at an object that the Delivery does not record as applied
-//     (ownership.go): the pass may create it, apply it, adopt it (adopt.go), or leave it to its owner.
+//     (ownership.go): the pass may create it (create.go), apply it, adopt it (adopt.go), or leave it to its owner.
 //  6. remove (package prune): remove the objects that are no longer desired, after all desired objects are applied.
 //  7. record (record.go): write to the Delivery what the pass has applied and removed.
+//
+// Each step is a type with the state that it needs, and pass.go calls them. The steps share two values: the inventory
+// (inventory.go), which has the objects of the pass, and the delivery (delivery.go), which reads and writes the Delivery
+// on the member.
 //
 // Because of the intent, the Delivery lists every object before the pass creates it. If a pass ends half-way, the next
 // pass reads in the Delivery where to go on.
@@ -28,5 +32,5 @@
 //     the host has in memory (recall.go).
 //   - If an interruption of the pass would lose nothing, it writes no intent (withoutintent.go).
 //   - If no Delivery listed an object before, it does not look at the object, but sends an apply that can only create
-//     it (createonly.go).
+//     it (create.go).
 package apply

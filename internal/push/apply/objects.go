@@ -77,6 +77,28 @@ func (o *objects) dryRun(ctx context.Context, it *item, body []byte) (*unstructu
 	return obj, answer.Into(obj)
 }
 
+// applyExactly sends one apply with force, but only to the object with this uid. If resourceVersion is not "", the
+// object must also have this resourceVersion. marked reports whether the object has AnnotationAdopted.
+func (o *objects) applyExactly(ctx context.Context, it *item, uid types.UID, resourceVersion string) (marked bool, err error) {
+	body, err := o.stamped(it, uid, resourceVersion)
+	if err != nil {
+		return false, err
+	}
+	answer, err := member.Do(ctx, o.request(it, body, true), true)
+	if err != nil {
+		return false, err
+	}
+	return it.recordOver(answer)
+}
+
+// applied forgets which kinds the member serves, after a CustomResourceDefinition was applied: the member may serve
+// other kinds now.
+func (o *objects) applied(it *item) {
+	if it.entry.Kind == "CustomResourceDefinition" && it.entry.State == v1alpha1.EntryApplied {
+		o.conn.ForgetMappings()
+	}
+}
+
 // item is one desired object during a pass.
 type item struct {
 	object  *render.Object
@@ -87,12 +109,12 @@ type item struct {
 	// the pass applies it without reading it first.
 	recorded bool
 	// unlisted is true if the object is most likely absent: the Delivery does not list it, or the collector has reported
-	// it as gone and the pass has cleared its uid in the entry. intend and recalledPatch set this field.
+	// it as gone and the pass has cleared its uid in the entry. intend and intentPatch set this field.
 	unlisted bool
 	// wasThere is true if the Delivery listed the object with a uid before this pass: an earlier pass left it on the
 	// member.
 	wasThere bool
-	// due is true while the pass still has to apply the object. intend and recalledPatch set this field; a successful
+	// due is true while the pass still has to apply the object. intend and intentPatch set this field; a successful
 	// apply resets it.
 	due bool
 	// version is the resourceVersion that the apply returned; "" if this pass did not apply the object.

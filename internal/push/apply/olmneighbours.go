@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // maxNamedNeighbours is how many neighbours a message names. The neighbours of an object are the other objects of its
@@ -31,7 +32,14 @@ func mayDisturb(it *item) bool {
 	return it.groupKind() == operatorGroup || it.groupKind() == upgrade.Subscription
 }
 
-// disturbsNeighbours reports whether the creation of an absent object would break the operators of other owners in its
+// neighbours finds the neighbours of objects that the pass is about to create.
+type neighbours struct {
+	conn    *member.Conn
+	desired *plan.Desired
+	trouble *memberapi.Troubles
+}
+
+// disturbs reports whether the creation of an absent object would break the operators of other owners in its
 // namespace. If so, it adds trouble, and the pass must not create the object. There are two such cases:
 //
 //   - OLM installs and upgrades nothing in a namespace with two OperatorGroups.
@@ -39,33 +47,33 @@ func mayDisturb(it *item) bool {
 //     author can allow this case by spec.upgrade.sharedNamespace.
 //
 // An object that an earlier pass left on the member is created again without this check.
-func (a *applier) disturbsNeighbours(ctx context.Context, it *item) (bool, error) {
+func (n *neighbours) disturbs(ctx context.Context, it *item) (bool, error) {
 	if !mayDisturb(it) || it.wasThere {
 		return false, nil
 	}
 	if it.groupKind() == upgrade.Subscription {
-		if a.desired.SharesNamespace {
+		if n.desired.SharesNamespace {
 			return false, nil
 		}
 		if obj, err := it.object.Unstructured(); err != nil || upgrade.TargetOf(obj) == "" {
 			return false, err
 		}
 	}
-	others, err := a.neighbours(ctx, it)
+	others, err := n.list(ctx, it)
 	if err != nil {
-		return a.unread(it, err)
+		return n.unread(it, err)
 	}
 	if len(others) == 0 {
 		return false, nil
 	}
 	names := messages.Few(others, maxNamedNeighbours)
 	if it.groupKind() == operatorGroup {
-		a.trouble.Add(memberapi.Stalled(v1alpha1.ReasonOperatorGroupExists,
+		n.trouble.Add(memberapi.Stalled(v1alpha1.ReasonOperatorGroupExists,
 			"%s: namespace %s has OperatorGroup %s already, and OLM installs nothing in a namespace with two; take yours out of the wrapper, or use another namespace",
 			it, it.object.Namespace, names))
 		return true, nil
 	}
-	a.trouble.Add(memberapi.Stalled(v1alpha1.ReasonNamespaceShared,
+	n.trouble.Add(memberapi.Stalled(v1alpha1.ReasonNamespaceShared,
 		"%s: namespace %s has Subscription %s of another owner, and your Manual Subscription would make all upgrades there wait for approval; use another "+
 			"namespace, or set spec.upgrade.sharedNamespace: Allow", it, it.object.Namespace, names))
 	return true, nil
@@ -75,13 +83,13 @@ func (a *applier) disturbsNeighbours(ctx context.Context, it *item) (bool, error
 // belongs to the owner of the Subscription that needs the dependency.
 const generatedBy = "olm.generated-by"
 
-// neighbours returns the names of the item's neighbours that belong to other owners. It leaves out objects of this
+// list returns the names of the item's neighbours that belong to other owners. It leaves out objects of this
 // wrapper, objects of an earlier wrapper of the same name, and Subscriptions that OLM created for a dependency.
-func (a *applier) neighbours(ctx context.Context, it *item) (names []string, err error) {
+func (n *neighbours) list(ctx context.Context, it *item) (names []string, err error) {
 	path := member.Path(it.mapping.Resource, it.object.Namespace, "")
-	w := &a.desired.Wrapper
+	w := &n.desired.Wrapper
 	wrapper := marks.WrapperPath(w.Kind, w.Namespace, w.Name)
-	err = member.EachMetadata(ctx, a.conn, path, func(other *metav1.PartialObjectMetadata) error {
+	err = member.EachMetadata(ctx, n.conn, path, func(other *metav1.PartialObjectMetadata) error {
 		_, generated := other.Annotations[generatedBy]
 		if other.Name != it.object.Name && !generated && (other.Labels[v1alpha1.LabelUID] == "" || other.Annotations[v1alpha1.AnnotationWrapper] != wrapper) {
 			names = append(names, other.Name)
@@ -93,13 +101,13 @@ func (a *applier) neighbours(ctx context.Context, it *item) (names []string, err
 
 // unread turns the API server's refusal to list the neighbours into trouble, and returns an error that concerns the
 // whole member.
-func (a *applier) unread(it *item, err error) (refused bool, _ error) {
+func (n *neighbours) unread(it *item, err error) (refused bool, _ error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil // the member no longer serves the kind; the apply reports that
 	case memberapi.AnsweredAbout(it.entry.Group, err):
-		a.trouble.Add(memberapi.ExplainWithout("list", "listing the objects of the same kind as", it.String(), err))
+		n.trouble.Add(memberapi.ExplainWithout("list", "listing the objects of the same kind as", it.String(), err))
 		return true, nil
 	}
-	return true, fmt.Errorf("listing the objects of the same kind as %s on member %s: %w", it, a.conn.Name(), err)
+	return true, fmt.Errorf("listing the objects of the same kind as %s on member %s: %w", it, n.conn.Name(), err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
@@ -46,7 +47,7 @@ type looker struct {
 	conn       *member.Conn
 	desired    *plan.Desired
 	objects    *objects
-	namespaces *namespaces
+	namespaces *namespaces.Namespaces
 	trouble    *memberapi.Troubles
 }
 
@@ -99,7 +100,7 @@ func (l *looker) judge(ctx context.Context, it *item, found *metav1.PartialObjec
 			"%s on the member belongs to wrapper %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
 		return taken, found, nil
 	case it.isNamespace() && found.Labels[v1alpha1.LabelMade] == "true":
-		// The manager created this Namespace for a Federated (createForFederated). It is in no inventory, so this wrapper may
+		// The manager created this Namespace for a Federated (namespaces.Open). It is in no inventory, so this wrapper may
 		// take it.
 		return ours, found, nil
 	case l.desired.OnConflict == v1alpha1.ConflictAdoptIfEqual:
@@ -145,10 +146,28 @@ func managedBy(found metav1.Object) string {
 // isClosed reports whether the item is a Namespace that the member has closed to the host. If so, it refuses the item
 // and adds trouble.
 func (l *looker) isClosed(it *item, found *metav1.PartialObjectMetadata) bool {
-	if !it.isNamespace() || l.namespaces.isOpen(found) {
+	if !it.isNamespace() || l.namespaces.IsOpen(found) {
 		return false
 	}
 	it.refused = true
-	l.trouble.Add(notOpen(found.Name))
+	l.trouble.Add(namespaces.NotOpen(found.Name))
 	return true
+}
+
+// closesNamespace reports whether the pass must not apply a Namespace that the Delivery records as this wrapper's: the
+// member has closed it to the host, or refuses to let the manager read it. For a Namespace that is gone or replaced it
+// returns false, because the apply detects that.
+func (l *looker) closesNamespace(ctx context.Context, it *item) (bool, error) {
+	found, err := l.namespaces.Get(ctx, it.object.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil && memberapi.Answered(err):
+		it.refused = true
+		l.trouble.Add(memberapi.Explain("reading", it.String(), err))
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("reading %s on member %s: %w", it, l.conn.Name(), err)
+	}
+	return l.isClosed(it, found), nil
 }

@@ -4,10 +4,7 @@ package apply
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/keymutex"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -15,6 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
@@ -26,13 +24,13 @@ type Member struct {
 	// passes never run at the same time.
 	Names keymutex.KeyMutex
 	// Namespaces remembers which namespaces a pass has recently found open to the host; nil remembers none.
-	Namespaces *NamespaceCache
+	Namespaces *namespaces.Cache
 	// Native remembers which kinds the API server serves itself, without an aggregated API server. If it is nil, each pass
 	// begins with an empty cache.
-	Native *NativeKinds
+	Native *memberapi.NativeKinds
 	// HostLabels reads the labels of a namespace on the host. If it is nil, the pass creates namespaces without the Pod
 	// Security labels of the host's namespace.
-	HostLabels HostLabels
+	HostLabels namespaces.HostLabels
 	// Seals signs and verifies the seals of Deliveries on this member. The zero value writes no seal and accepts none.
 	Seals deliveries.Seals
 }
@@ -41,30 +39,19 @@ type Member struct {
 type Pass struct {
 	member  Member
 	desired *plan.Desired
-	// drifted are the objects to apply again although the Delivery lists them as Applied: they were changed or deleted on
-	// the member, or the manager cannot rule that out.
-	drifted map[plan.ObjectID]v1alpha1.DriftKind
-	// gone has, for each object that the collector has reported as deleted, the object's last uid, as the Delivery
-	// recorded it.
-	gone map[plan.ObjectID]types.UID
 	// todo is what the pass has to do besides applying a new desired state.
-	todo *plan.Work
-	// recalled is the summary of the Delivery that the host has in memory; nil when the pass has to read the Delivery.
-	recalled *deliveries.Summary
-
+	todo       *plan.Work
 	delivery   *delivery
-	namespaces *namespaces
+	inventory  *inventory
+	recorder   *recorder
+	recalled   *recalled
+	namespaces *namespaces.Namespaces
 	resolver   *resolver
 	applier    *applier
 	pruner     *prune.Pruner
 
 	// rendering has the desired objects; nil when the wrapper is to leave the member. The method render sets it.
 	rendering *render.Rendering
-	// items are the desired objects in install order. The method resolve sets them.
-	items []*item
-	// leaving are the inventory entries whose objects the pass removes, in reverse install order. The method intend sets
-	// them.
-	leaving []*prune.Removal
 	// trouble collects the problems with single objects; the pass goes on with the other objects.
 	trouble memberapi.Troubles
 }
@@ -72,18 +59,26 @@ type Pass struct {
 // New makes a pass. isDesired reports whether the desired state that the pass was made for is still the present one;
 // nil means that it always is.
 func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool) *Pass {
-	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone, todo: todo, recalled: todo.Recalled}
-	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}
-	p.namespaces = &namespaces{conn: m.Conn, policy: desired.Namespaces, hostLabels: m.HostLabels}
-	p.resolver = &resolver{conn: m.Conn, desired: desired, trouble: &p.trouble}
-	p.pruner = prune.New(m.Conn, desired, isDesired, p.namespaces.isOpen, &p.trouble)
-	of := &objects{conn: m.Conn, wrapper: &desired.Wrapper}
 	if m.Native == nil {
-		m.Native = NewNativeKinds()
+		m.Native = memberapi.NewNativeKinds()
 	}
+	p := &Pass{member: m, desired: desired, todo: todo}
+	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}
+	p.namespaces = namespaces.New(m.Conn, desired.Namespaces, m.HostLabels, m.Namespaces)
+	p.resolver = &resolver{conn: m.Conn, desired: desired, trouble: &p.trouble}
+	p.pruner = prune.New(m.Conn, desired, isDesired, p.namespaces.IsOpen, &p.trouble)
+	p.inventory = &inventory{desired: desired, seals: m.Seals}
+	p.recorder = &recorder{desired: desired, todo: todo, delivery: p.delivery, inventory: p.inventory, pruner: p.pruner}
+	of := &objects{conn: m.Conn, wrapper: &desired.Wrapper}
+	p.recalled = &recalled{summary: todo.Recalled, desired: desired, todo: todo, delivery: p.delivery, objects: of, inventory: p.inventory}
 	p.applier = &applier{
-		conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, pruner: p.pruner, names: m.Names, native: m.Native, note: p.note, trouble: &p.trouble,
-		look: &looker{conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, trouble: &p.trouble},
+		objects:    of,
+		look:       &looker{conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, trouble: &p.trouble},
+		adoption:   &adoption{of},
+		replicas:   &replicas{of},
+		neighbours: &neighbours{conn: m.Conn, desired: desired, trouble: &p.trouble},
+		refusals:   &refusals{conn: m.Conn, pruner: p.pruner, trouble: &p.trouble},
+		namespaces: p.namespaces, names: m.Names, native: m.Native, note: p.recorder.note, trouble: &p.trouble,
 	}
 	return p
 }
@@ -103,14 +98,14 @@ type Counts struct {
 
 // Counts returns what the pass has done so far.
 func (p *Pass) Counts() Counts {
-	return Counts{Objects: len(p.items), Rejected: p.applier.rejected, DeliveryWrites: p.delivery.writes}
+	return Counts{Objects: len(p.inventory.items), Rejected: p.applier.refusals.rejected, DeliveryWrites: p.delivery.writes}
 }
 
 // Secrets returns the desired Secrets. Each has the resourceVersion that the apply of this pass returned; "" if the
 // pass did not apply the Secret.
 func (p *Pass) Secrets() []Secret {
 	var all []Secret
-	for _, it := range p.items {
+	for _, it := range p.inventory.items {
 		if deliveries.IsSecret(&it.entry) {
 			all = append(all, Secret{Name: it.entry.Name, ResourceVersion: it.version})
 		}
@@ -150,11 +145,11 @@ func (p *Pass) run(ctx context.Context) (plan.Outcome, error) {
 		if err := step(ctx); err != nil {
 			// The pass failed, but it may have applied some objects, so record them. If this write fails too, the Delivery still
 			// has the intent, and the next pass reads the objects to find out what was applied.
-			_ = p.record(ctx)
+			_ = p.recorder.record(ctx)
 			return plan.Outcome{}, err
 		}
 	}
-	if err := p.record(ctx); err != nil {
+	if err := p.recorder.record(ctx); err != nil {
 		return plan.Outcome{}, err
 	}
 	return p.conclude(nil), nil
@@ -170,15 +165,15 @@ func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error)
 	if err := p.delivery.read(ctx); err != nil {
 		return nil, err
 	}
-	if held := p.hold(); held != nil {
+	if held := p.delivery.hold(); held != nil {
 		return held, nil
 	}
 	if unrendered := p.render(); unrendered != nil {
 		return unrendered, nil
 	}
-	// Until intend has finished, p.items and p.leaving lack some of the objects that the Delivery lists. A write of the
+	// Until intend has finished, p.inventory lacks some of the objects that the Delivery lists. A write of the
 	// Delivery before that would drop the entries of these objects, and they would be on the member without any record.
-	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.intend} {
+	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.recorder.intend} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -186,15 +181,58 @@ func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error)
 	return nil, nil
 }
 
+// prepareRecalled makes the steps before apply with the summary of the Delivery that the host has in memory, so that
+// the pass need not read the Delivery. If the pass needs an intent, prepareRecalled writes it by a patch. If it needs
+// none, prepareRecalled applies the objects and records them.
+//
+// prepared is false if the pass has to read the Delivery and make these steps again.
+func (p *Pass) prepareRecalled(ctx context.Context) (prepared bool, err error) {
+	if !p.recalled.isUsable() || p.render() != nil {
+		return false, nil
+	}
+	if err := p.resolve(ctx); err != nil {
+		return false, err
+	}
+	intent := p.recalled.intentPatch()
+	if intent == nil {
+		return false, nil
+	}
+	if err := p.openNamespace(ctx); err != nil {
+		return false, err
+	}
+	if p.inventory.anyRefused() {
+		return false, nil
+	}
+	if p.recalled.whyIntent(p.rendering) == "" {
+		return p.recalled.applyWithoutIntent(ctx)
+	}
+	return p.recalled.intend(ctx, intent)
+}
+
 func (p *Pass) resolve(ctx context.Context) (err error) {
-	p.items, err = p.resolver.resolve(ctx, p.rendering)
+	p.inventory.items, err = p.resolver.resolve(ctx, p.rendering)
 	return err
 }
 
-func (p *Pass) apply(ctx context.Context) error { return p.applier.apply(ctx, p.items) }
+// openNamespace creates the wrapper's namespace if it is missing, and checks that it is open to the host. If it is not,
+// openNamespace refuses all items.
+func (p *Pass) openNamespace(ctx context.Context) error {
+	namespace := p.desired.Wrapper.Namespace
+	if p.desired.Leaving() || namespace == "" || !p.inventory.anythingToApply(p.delivery.entries(), p.todo.Drifted) {
+		return nil
+	}
+	refusal, err := p.namespaces.Open(ctx, namespace, len(p.todo.Drifted) > 0)
+	if refusal != nil {
+		p.inventory.refuseAll()
+		p.trouble.Add(*refusal)
+	}
+	return err
+}
+
+func (p *Pass) apply(ctx context.Context) error { return p.applier.apply(ctx, p.inventory.items) }
 
 func (p *Pass) remove(ctx context.Context) error {
-	return p.pruner.Remove(ctx, p.leaving, slices.ContainsFunc(p.items, (*item).isMissing))
+	return p.pruner.Remove(ctx, p.inventory.leaving, p.inventory.anyMissing())
 }
 
 // render makes the desired objects. It can fail although the controller has rendered the same objects before: it may
@@ -213,14 +251,14 @@ func (p *Pass) render() *memberapi.Trouble {
 // conclude makes the outcome of the pass. held is why the pass ended early; nil when it made all its steps.
 func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	if len(p.trouble) > 0 {
-		p.member.Namespaces.doubt(namespaceKey{p.desired.Namespaces, p.desired.Wrapper.Namespace})
+		p.namespaces.Doubt(p.desired.Wrapper.Namespace)
 	}
-	out := plan.Outcome{Desired: p.desired, Kept: p.pruner.Kept, Recorded: held == nil && !p.saysKeep()}
+	out := plan.Outcome{Desired: p.desired, Kept: p.pruner.Kept, Recorded: held == nil && !saysKeep(p.rendering)}
 	if p.delivery.there != nil {
 		out.UID, out.Generation = p.delivery.there.UID, p.delivery.there.Generation
 	}
-	for id := range p.drifted {
-		if held != nil || slices.ContainsFunc(p.items, func(it *item) bool { return it.id() == id && it.isMissing() }) {
+	for id := range p.todo.Drifted {
+		if held != nil || p.inventory.isMissing(id) {
 			out.Unrepaired = append(out.Unrepaired, id)
 		}
 	}
@@ -247,50 +285,4 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 		}
 	}
 	return out
-}
-
-// hold returns why the pass must write nothing to the member: the wrapper or the member is suspended, or a person has
-// to decide whether the host may overwrite the member's Delivery. It returns nil when the pass may write.
-func (p *Pass) hold() *memberapi.Trouble {
-	if p.desired.Suspended {
-		return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonSuspended,
-			Message: "the manager writes nothing to the member: spec.suspend of the wrapper is All, or spec.suspend of the MemberCluster is Pushes"}
-	}
-	if p.delivery.there == nil {
-		return nil
-	}
-	if p.desired.MayOverwrite(p.delivery.there) {
-		return nil
-	}
-	there, want := &p.delivery.there.Spec.Wrapper, &p.desired.Wrapper
-	switch {
-	case there.UID == want.UID && there.Generation > want.Generation:
-		return overtaken(p.delivery.there, v1alpha1.ReasonHostBehindMember,
-			"the member has generation %d of this wrapper, but the host has only %d: `%s` shows the ways out; was the host restored from a backup?",
-			there.Generation, want.Generation, recoverCommand(want))
-	case there.UID != want.UID && !p.delivery.isSealed():
-		return overtaken(p.delivery.there, v1alpha1.ReasonWrapperReplaced,
-			"the member has a Delivery of this name that this host has not sealed: `%s` shows the ways out; that Delivery names wrapper uid %s",
-			recoverCommand(want), there.UID)
-	case there.UID != want.UID && (p.delivery.there.Spec.Target == nil || p.delivery.there.Spec.Target.Rendering != p.desired.Digest()):
-		return overtaken(p.delivery.there, v1alpha1.ReasonWrapperReplaced,
-			"the member has other objects of an earlier wrapper of this name: `%s` shows the ways out; that wrapper had uid %s",
-			recoverCommand(want), there.UID)
-	}
-	return nil
-}
-
-// overtaken is the trouble with a Delivery that the host must not overwrite on its own. A person has to decide whether
-// the host's or the member's version counts.
-func overtaken(there *v1alpha1.Delivery, reason, format string, args ...any) *memberapi.Trouble {
-	return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: reason, Message: fmt.Sprintf(format, args...),
-		Overtaken: &v1alpha1.DeliveryVersion{UID: there.UID, Generation: there.Generation}}
-}
-
-// recoverCommand is the command that shows a person the ways out for a wrapper that is held on a member.
-func recoverCommand(w *v1alpha1.WrapperIdentity) string {
-	if w.Kind == v1alpha1.KindClusterFederated {
-		return "hostctl recover cfed/" + w.Name
-	}
-	return "hostctl recover " + w.Name + " -n " + w.Namespace
 }

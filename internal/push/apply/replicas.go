@@ -32,15 +32,18 @@ func scales(gk schema.GroupKind) bool {
 	return false
 }
 
-// handOverReplicas keeps the number of replicas on the member when the author removes spec.replicas from the wrapper.
+// replicas keeps the number of replicas of workloads whose wrapper does not set it.
+type replicas struct{ objects *objects }
+
+// handOver keeps the number of replicas on the member when the author removes spec.replicas from the wrapper.
 // An apply without the field would make the API server set the default, 1 replica, even if an HPA controls the number.
 // So the manager first applies the present number under another field manager (replicasManager), which then owns the
 // field.
-func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID) error {
+func (r *replicas) handOver(ctx context.Context, it *item, uid types.UID) error {
 	if !it.mayGiveReplicas() {
 		return nil
 	}
-	live, err := a.objects.read(ctx, it)
+	live, err := r.objects.read(ctx, it)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -48,17 +51,17 @@ func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID)
 		if memberapi.Answered(err) {
 			return nil
 		}
-		return fmt.Errorf("reading the replicas of %s on member %s: %w", it, a.conn.Name(), err)
+		return fmt.Errorf("reading the replicas of %s on member %s: %w", it, r.objects.conn.Name(), err)
 	}
 	liveSpec, _ := live.Object["spec"].(map[string]any)
-	replicas, there := liveSpec["replicas"]
+	number, there := liveSpec["replicas"]
 	if live.GetUID() != uid || !there || !ownsReplicas(live.GetManagedFields()) {
 		return nil
 	}
-	return a.giveReplicas(ctx, it, uid, replicas)
+	return r.give(ctx, it, uid, number)
 }
 
-// mayGiveReplicas reports whether handOverReplicas may have to act: the kind has spec.replicas, and the rendered object
+// mayGiveReplicas reports whether handOver may have to act: the kind has spec.replicas, and the rendered object
 // does not set it.
 func (i *item) mayGiveReplicas() bool {
 	if !scales(i.groupKind()) {
@@ -78,20 +81,20 @@ func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:replicas"`))
 }
 
-func (a *applier) giveReplicas(ctx context.Context, it *item, uid types.UID, replicas any) error {
+func (r *replicas) give(ctx context.Context, it *item, uid types.UID, number any) error {
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": it.object.GVK.GroupVersion().String(),
 		"kind":       it.object.GVK.Kind,
 		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": uid},
-		"spec":       map[string]any{"replicas": replicas},
+		"spec":       map[string]any{"replicas": number},
 	})
 	if err != nil {
 		return fmt.Errorf("encoding the replicas of %s: %w", it, err)
 	}
-	_, err = member.Do(ctx, a.conn.REST().Patch(types.ApplyPatchType).AbsPath(it.path()...).
+	_, err = member.Do(ctx, r.objects.conn.REST().Patch(types.ApplyPatchType).AbsPath(it.path()...).
 		Param("fieldManager", replicasManager).Param("force", "true").Body(body), true)
 	if err != nil && !memberapi.Answered(err) {
-		return fmt.Errorf("keeping the replicas of %s on member %s: %w", it, a.conn.Name(), err)
+		return fmt.Errorf("keeping the replicas of %s on member %s: %w", it, r.objects.conn.Name(), err)
 	}
 	return nil
 }

@@ -16,23 +16,16 @@ import (
 
 // whyIntent returns why the pass has to write its intent to the Delivery before it applies the first object; "" if the
 // pass may leave out the intent.
-func (p *Pass) whyIntent() string {
-	change := plan.Change{Work: p.todo, SaysKeep: p.saysKeep(), IsPaced: p.desired.IsPaced}
-	for i, it := range p.items {
+func (r *recalled) whyIntent(rendering *render.Rendering) string {
+	change := plan.Change{Work: r.todo, SaysKeep: saysKeep(rendering), IsPaced: r.desired.IsPaced}
+	for i, it := range r.inventory.items {
 		if it.due {
 			change.Objects = append(change.Objects, plan.ChangedObject{
-				ID: it.id(), UID: p.recalled.Inventory.UID(i), GivesReplicas: it.mayGiveReplicas(),
+				ID: it.id(), UID: r.summary.Inventory.UID(i), GivesReplicas: it.mayGiveReplicas(),
 			})
 		}
 	}
 	return change.WhyIntent()
-}
-
-// saysKeep reports whether an object of the rendering has the annotation keep. Such a rendering needs an intent: a
-// removal obeys the annotation of the object on the member, so the Delivery must not record a rendering with another
-// annotation.
-func (p *Pass) saysKeep() bool {
-	return p.rendering != nil && slices.ContainsFunc(p.rendering.Objects, func(o render.Object) bool { return o.Keep != "" })
 }
 
 // applyWithoutIntent applies the changed objects by their recorded uids, and then records the result in one patch of
@@ -43,30 +36,30 @@ func (p *Pass) saysKeep() bool {
 // recorded is false if the API server refuses an object or the patch, or if an object turns out to be adopted. The pass
 // then reads the Delivery and begins again, with an intent. Each applied object is in todo.Unrecorded until a Delivery
 // records its content.
-func (p *Pass) applyWithoutIntent(ctx context.Context) (recorded bool, err error) {
+func (r *recalled) applyWithoutIntent(ctx context.Context) (recorded bool, err error) {
 	var applied []int
-	for i, it := range p.items {
+	for i, it := range r.inventory.items {
 		if !it.due {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		p.todo.Unrecorded.Add(it.id())
-		_, err := p.applier.applyExactly(ctx, it, p.recalled.Inventory.UID(i), "")
+		r.todo.Unrecorded.Add(it.id())
+		_, err := r.objects.applyExactly(ctx, it, r.summary.Inventory.UID(i), "")
 		switch {
 		case err != nil && memberapi.AnsweredAbout(it.entry.Group, err):
 			return false, nil
 		case err != nil:
-			return false, fmt.Errorf("applying %s to member %s: %w", it, p.member.Conn.Name(), err)
+			return false, fmt.Errorf("applying %s to member %s: %w", it, r.objects.conn.Name(), err)
 		}
-		p.applier.applied(it)
+		r.objects.applied(it)
 		applied = append(applied, i)
 	}
-	record := p.recordRecalled(applied)
-	err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, record)
+	record := r.recordPatch(applied)
+	err = r.delivery.patch(ctx, r.summary.UID, r.summary.Generation, record)
 	for tries := 0; tries < looksAgain && apierrors.IsConflict(err); tries++ { // the collector wrote the status at the same time
-		err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, record)
+		err = r.delivery.patch(ctx, r.summary.UID, r.summary.Generation, record)
 	}
 	switch {
 	case err != nil && memberapi.Answered(err):
@@ -74,20 +67,20 @@ func (p *Pass) applyWithoutIntent(ctx context.Context) (recorded bool, err error
 	case err != nil:
 		return false, err
 	}
-	if !p.acceptRecalled() {
+	if !r.accept() {
 		return false, nil
 	}
-	p.forgetRecorded()
+	r.inventory.forgetRecorded(r.todo.Unrecorded)
 	return true, nil
 }
 
-// recordRecalled returns the patch that records applied items in the Delivery. applied has their indexes in p.items.
+// recordPatch returns the patch that records applied items in the Delivery. applied has their indexes in the items.
 // The API server refuses the patch if the uid of an entry is not the uid of the applied object.
-func (p *Pass) recordRecalled(applied []int) []memberapi.Operation {
-	next := p.spec()
+func (r *recalled) recordPatch(applied []int) []memberapi.Operation {
+	next := r.inventory.spec()
 	patch := patchTarget(&next)
 	for _, i := range applied {
-		path, entry := fmt.Sprintf("/spec/inventory/%d/", i), &p.items[i].entry
+		path, entry := fmt.Sprintf("/spec/inventory/%d/", i), &r.inventory.items[i].entry
 		patch = append(patch,
 			memberapi.Operation{Op: "test", Path: path + "uid", Value: entry.UID},
 			memberapi.Operation{Op: "replace", Path: path + "rendering", Value: entry.Rendering},
@@ -96,12 +89,9 @@ func (p *Pass) recordRecalled(applied []int) []memberapi.Operation {
 	return patch
 }
 
-// forgetRecorded removes from todo.Unrecorded the objects whose content the Delivery now records. An object that the
-// pass could not apply stays there, because its entry may record an earlier content.
-func (p *Pass) forgetRecorded() {
-	missing := make(map[plan.ObjectID]bool)
-	for _, it := range p.items {
-		missing[it.id()] = it.isMissing()
-	}
-	p.todo.Unrecorded.KeepOnly(func(id plan.ObjectID) bool { return missing[id] })
+// saysKeep reports whether an object of the rendering has the annotation keep. Such a rendering needs an intent: a
+// removal obeys the annotation of the object on the member, so the Delivery must not record a rendering with another
+// annotation.
+func saysKeep(rendering *render.Rendering) bool {
+	return rendering != nil && slices.ContainsFunc(rendering.Objects, func(o render.Object) bool { return o.Keep != "" })
 }

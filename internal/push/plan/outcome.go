@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 // How long the manager waits before it tries a pass again when no event arrives.
@@ -86,4 +87,26 @@ func (o Outcome) withUnrepaired(last Outcome, still []ObjectID) Outcome {
 	}
 	o.Unrepaired, o.Again = append(o.Unrepaired, still...), last.Again
 	return o
+}
+
+// retries reports whether the time of the next try, which History set, has come.
+func (o *Outcome) retries(now time.Time) bool {
+	return !o.Again.IsZero() && !now.Before(o.Again)
+}
+
+// stillUnrepaired returns the objects of Unrepaired that still drift, and that the pass after this one did not try to
+// repair. todo is the work of that later pass, and desired its desired state. It leaves out objects that are no longer
+// desired.
+func (o *Outcome) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
+	drifting := make(map[ObjectID]bool)
+	for _, d := range seen.Drifts() {
+		drifting[ObjectID{Group: d.Group, Kind: d.Kind, Name: d.Name}] = true
+	}
+	var still []ObjectID
+	for _, id := range o.Unrepaired {
+		if _, tried := todo.Drifted[id]; !tried && desired.Lists(id) && (drifting[id] || id.IsSecret()) {
+			still = append(still, id)
+		}
+	}
+	return still
 }

@@ -16,11 +16,8 @@ import (
 // History is what the manager remembers of the passes of one pair. It decides when the next pass is due. If passes
 // fail, it makes the time between them longer (method again). The zero value is a pair that has had no pass.
 type History struct {
-	last Outcome
-	// repaired has the IDs (deliveries.DriftID) of the drifts that a pass has tried to repair.
-	repaired sets.Set[string]
-	// backoffs has the drift backoff of each object that the manager repaired recently.
-	backoffs driftBackoffs
+	last     Outcome
+	repairs  driftRepairs
 	failures int
 }
 
@@ -69,17 +66,17 @@ func (h *History) Last() Outcome { return h.last }
 
 // Contested returns the status message about objects that another client changes back after every repair; "" if there
 // are none.
-func (h *History) Contested() string { return h.backoffs.contested() }
+func (h *History) Contested() string { return h.repairs.backoffs.contested() }
 
 // IsEmpty reports whether the history holds no information.
 func (h *History) IsEmpty() bool {
-	return h.last.Desired == nil && h.failures == 0 && len(h.repaired) == 0 && len(h.backoffs) == 0
+	return h.last.Desired == nil && h.failures == 0 && h.repairs.isEmpty()
 }
 
 // Settle forgets the drift backoffs of objects that have not drifted for long enough. wake is the time until the next
 // backoff can be forgotten; zero when there is none.
 func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Duration) {
-	return h.backoffs.settle(seen.Drifts(), now)
+	return h.repairs.backoffs.settle(seen.Drifts(), now)
 }
 
 // Due reports whether a pair needs a pass, and what that pass repairs. seen is the summary of the pair's Delivery, nil
@@ -87,14 +84,14 @@ func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Dur
 // the member is under way. wake is the time until a drift backoff allows a further repair; zero when no repair waits.
 func (h *History) Due(desired *Desired, seen *deliveries.Summary, secrets []string, isListing bool, now time.Time) (todo Work, due bool, wake time.Duration) {
 	last := h.last
-	retry := h.retries(now)
+	retry := h.last.retries(now)
 	overtaken := last.isOvertakenBy(desired)
 	unchanged, rests := desired.Same(last.Desired) && !overtaken, h.Rests(desired, seen, now)
 	h.adoptLaterGeneration(desired)
 	if desired.Leaving() || desired.Suspended {
 		return Work{}, !unchanged || !last.Done && !rests, 0
 	}
-	todo, wake = h.repairs(desired, seen, retry || overtaken, now)
+	todo, wake = h.repairs.due(desired, seen, last.Unrepaired, retry || overtaken, now)
 	if len(todo.Drifted) > 0 {
 		return todo, true, wake
 	}
@@ -115,11 +112,6 @@ func (h *History) NeedsRecord(desired *Desired, seen *deliveries.Summary, now ti
 	return desired != nil && !desired.Leaving() && !desired.Suspended && !h.Rests(desired, seen, now)
 }
 
-// retries reports whether the time of the next try, which the last pass set, has come.
-func (h *History) retries(now time.Time) bool {
-	return !h.last.Again.IsZero() && !now.Before(h.last.Again)
-}
-
 // adoptLaterGeneration replaces the last outcome's Desired by an equal Desired of a later generation. Without this, the
 // spec of the earlier generation would stay in memory.
 func (h *History) adoptLaterGeneration(desired *Desired) {
@@ -137,64 +129,15 @@ func (h *History) adoptLaterGeneration(desired *Desired) {
 //   - The time of the next try has not come.
 func (h *History) Rests(desired *Desired, seen *deliveries.Summary, now time.Time) bool {
 	last := &h.last
-	return desired.Same(last.Desired) && !last.isOvertakenBy(desired) && !h.retries(now) && last.UID != "" &&
+	return desired.Same(last.Desired) && !last.isOvertakenBy(desired) && !last.retries(now) && last.UID != "" &&
 		(seen == nil || seen.UID == last.UID && seen.Generation <= last.Generation)
-}
-
-// repairs returns the drifts to repair now: those that no pass has tried to repair yet and, if retry is true, those
-// that the last pass could not repair. Under drift: Report it returns only unfinished objects. wake is the time until a
-// drift backoff allows a further repair; zero when no repair waits.
-func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
-	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
-	if seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
-		return todo, 0 // the Delivery of another wrapper reports that wrapper's objects, not this one's
-	}
-	for _, o := range seen.Drifts() {
-		id, mark, unfinished := ObjectID{Group: o.Group, Kind: o.Kind, Name: o.Name}, deliveries.DriftID(&o), deliveries.IsUnfinished(&o)
-		if desired.Drift != v1alpha1.DriftRepair && !unfinished {
-			continue
-		}
-		if h.repaired.Has(mark) && (!retry || !slices.Contains(h.last.Unrepaired, id)) {
-			continue
-		}
-		if unfinished {
-			if todo.Unfinished == nil {
-				todo.Unfinished = sets.New[ObjectID]()
-			}
-			todo.Unfinished.Insert(id)
-		} else if wait := h.backoffs.drifted(id, &o, now); wait > 0 {
-			wake = sooner(wake, wait)
-			continue
-		}
-		todo.Drifted[id], todo.Marks[id] = o.Drift.Kind, mark
-		if o.Drift.Kind == v1alpha1.DriftGone {
-			todo.Gone[id] = types.UID(o.Drift.ResourceVersion)
-		}
-	}
-	for _, id := range h.last.Unrepaired {
-		if retry && id.IsSecret() && desired.Drift == v1alpha1.DriftRepair { // no collector reads Secrets, so no status lists this drift
-			todo.Drifted[id] = v1alpha1.DriftChanged
-		}
-	}
-	return todo, wake
 }
 
 // Finished records a pass that ended without an error. wake is the time until the manager has to decide again whether
 // the pair needs a pass; zero when only an event can make a pass due.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
-	h.last = outcome.withUnrepaired(h.last, h.stillUnrepaired(outcome.Desired, todo, seen))
-	for _, mark := range todo.Marks {
-		if h.repaired == nil {
-			h.repaired = sets.New[string]()
-		}
-		h.repaired.Insert(mark)
-	}
-	for _, id := range todo.Repaired(&outcome) {
-		if h.backoffs == nil {
-			h.backoffs = make(driftBackoffs)
-		}
-		wake = sooner(wake, h.backoffs.repaired(id, now))
-	}
+	h.last = outcome.withUnrepaired(h.last, h.last.stillUnrepaired(outcome.Desired, todo, seen))
+	wake = h.repairs.tried(todo, &outcome, now)
 	if outcome.Done {
 		h.failures = 0
 		return wake
@@ -216,23 +159,7 @@ func (h *History) Failed(desired *Desired, err error, now time.Time) (wake time.
 func (h *History) ForgetOutcome() { h.last = Outcome{} }
 
 // ForgetRepairs forgets which drifts a pass has tried to repair, because the collector no longer reports any drift.
-func (h *History) ForgetRepairs() { h.repaired = nil }
-
-// stillUnrepaired returns the objects that an earlier pass could not repair, that still drift, and that the latest pass
-// did not try to repair. It leaves out objects that are no longer desired.
-func (h *History) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
-	drifting := make(map[ObjectID]bool)
-	for _, o := range seen.Drifts() {
-		drifting[ObjectID{Group: o.Group, Kind: o.Kind, Name: o.Name}] = true
-	}
-	var still []ObjectID
-	for _, id := range h.last.Unrepaired {
-		if _, tried := todo.Drifted[id]; !tried && desired.Lists(id) && (drifting[id] || id.IsSecret()) {
-			still = append(still, id)
-		}
-	}
-	return still
-}
+func (h *History) ForgetRepairs() { h.repairs.repaired = nil }
 
 // again records that a pass did not succeed, and returns the time until the next try. The time begins with first, and
 // doubles with each further pass that does not succeed, up to RetryLater.

@@ -75,8 +75,8 @@ func TestDueReturnsTheWaitOfAContestedRepair(t *testing.T) {
 	}
 	// The object does not drift for the whole repairWindow, so nothing of it is remembered.
 	h.Settle(holding(), now)
-	if wake := h.Settle(holding(), now.Add(repairWindow)); wake != 0 || len(h.backoffs) != 0 || h.Contested() != "" {
-		t.Errorf("wake after %s, %d objects kept, contested: %q", wake, len(h.backoffs), h.Contested())
+	if wake := h.Settle(holding(), now.Add(repairWindow)); wake != 0 || len(h.repairs.backoffs) != 0 || h.Contested() != "" {
+		t.Errorf("wake after %s, %d objects kept, contested: %q", wake, len(h.repairs.backoffs), h.Contested())
 	}
 }
 

@@ -31,73 +31,78 @@ func keepsData(policy v1alpha1.DeletionPolicy) bool {
 	return policy != v1alpha1.DeleteAll && policy != v1alpha1.KeepAll
 }
 
-// spare keeps an object, under KeepData, if deleting the object could delete data too. settled is true if this pass
-// must not delete the object: spare keeps it, or the removal has to wait, and spare has added trouble with the reason.
-func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (settled bool, err error) {
-	if !keepsData(p.desired.OnDelete) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
-		return false, nil
+// claimRetention decides which objects have to stay so that no claim is deleted with them.
+type claimRetention struct {
+	conn *member.Conn
+	// policy is the wrapper's onDelete.
+	policy v1alpha1.DeletionPolicy
+	// owners finds the objects whose deletion would delete a claim.
+	owners *claimOwners
+	// trouble collects the problems with single objects.
+	trouble *memberapi.Troubles
+}
+
+// spare finds out, under KeepData, whether deleting an object could delete data too. settled is true if this pass must
+// not delete the object. If the pass has to keep the object, why is the reason. If why is "", the removal has to wait, and
+// spare has added trouble with the reason.
+func (c *claimRetention) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (why string, settled bool, err error) {
+	if !keepsData(c.policy) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
+		return "", false, nil
 	}
 	if !memberapi.IsBuiltIn(r.GroupKind()) && len(found.Finalizers) > 0 {
-		p.keep(r, "its controller has set finalizer "+health.Clean(found.Finalizers[0], 64)+
-			" and may delete data with it; annotation "+v1alpha1.AnnotationKeep+`: "false" on it allows the removal`)
-		return true, nil
+		return "its controller has set finalizer " + health.Clean(found.Finalizers[0], 64) +
+			" and may delete data with it; annotation " + v1alpha1.AnnotationKeep + `: "false" on it allows the removal`, true, nil
 	}
 	retained := false
 	if r.GroupKind() == statefulSets {
-		if retained, settled, err = p.retain(ctx, r, path, found); settled || err != nil {
-			return settled, err
+		if retained, settled, err = c.retain(ctx, r, path, found); settled || err != nil {
+			return "", settled, err
 		}
 	}
-	known, err := p.claims.lead(ctx)
+	known, err := c.owners.lead(ctx)
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	claim, leads := known.claim[found.UID]
 	switch {
 	case leads && retained:
-		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+		c.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
 			"the manager does not delete %s on member %s yet: %s names it as owner and would be deleted with it. "+
 				"The StatefulSet controller should remove that ownerReference now. If it does not, remove it by hand",
-			r, p.conn.Name(), memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
+			r, c.conn.Name(), memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case leads:
-		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would be deleted with it, because its ownerReferences lead to it")
+		return memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64)) + " would be deleted with it, because its ownerReferences lead to it", true, nil
 	case known.cause != nil:
-		p.trouble.Add(known.cannotKnow("removing", r.String()))
+		c.trouble.Add(known.cannotKnow("removing", r.String()))
 	default:
-		return false, nil
+		return "", false, nil
 	}
-	return true, nil
+	return "", true, nil
 }
 
-// SpareReplaced reports whether the manager must not delete and recreate an object, because claims would be deleted
+// spareReplaced reports whether the manager must not delete and recreate an object, because claims would be deleted
 // with the object. If so, it adds trouble.
-func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID) (bool, error) {
-	if !keepsData(p.desired.OnDelete) {
+func (c *claimRetention) spareReplaced(ctx context.Context, object string, uid types.UID) (bool, error) {
+	if !keepsData(c.policy) {
 		return false, nil
 	}
-	known, err := p.claims.lead(ctx)
+	known, err := c.owners.lead(ctx)
 	if err != nil {
 		return false, err
 	}
 	claim, leads := known.claim[uid]
 	switch {
 	case leads:
-		p.trouble.Add(memberapi.Stalled(v1alpha1.ReasonImmutableField,
+		c.trouble.Add(memberapi.Stalled(v1alpha1.ReasonImmutableField,
 			"%s is not replaced: the garbage collector would then delete %s, which names it as its owner; undo the change, use another name, "+
 				"or first remove that ownerReference (StatefulSet: whenDeleted: Retain)",
 			object, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case known.cause != nil:
-		p.trouble.Add(known.cannotKnow("replacing", object))
+		c.trouble.Add(known.cannotKnow("replacing", object))
 	default:
 		return false, nil
 	}
 	return true, nil
-}
-
-// keep leaves an object on the member with its marks, and records the reason.
-func (p *Pruner) keep(r *Removal, why string) {
-	r.Gone = true
-	p.Kept = append(p.Kept, plan.Kept{Object: r.String(), Why: why})
 }
 
 // retain sets whenDeleted: Retain in a StatefulSet, so that its claims stay when it is deleted. retained is true if
@@ -106,8 +111,8 @@ func (p *Pruner) keep(r *Removal, why string) {
 //
 // The pass has to wait for the controller, because the controller adds the StatefulSet to the ownerReferences of the
 // claims, and removes that ownerReference only when it observes Retain.
-func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (retained, settled bool, err error) {
-	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(path...), false)
+func (c *claimRetention) retain(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (retained, settled bool, err error) {
+	answer, err := member.Do(ctx, c.conn.REST().Get().AbsPath(path...), false)
 	var set struct { // not appsv1.StatefulSet, because its template has quantities
 		Metadata struct{ Generation int64 }
 		Spec     struct {
@@ -117,7 +122,7 @@ func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *m
 	}
 	if err == nil {
 		if err := answer.IntoFields("StatefulSet", &set); err != nil {
-			return false, false, fmt.Errorf("reading %s on member %s: %w", r, p.conn.Name(), err)
+			return false, false, fmt.Errorf("reading %s on member %s: %w", r, c.conn.Name(), err)
 		}
 		policy := set.Spec.PersistentVolumeClaimRetentionPolicy
 		if policy == nil || policy.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
@@ -125,7 +130,7 @@ func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *m
 			settled = retained && set.Status.ObservedGeneration < set.Metadata.Generation
 		} else {
 			retained, settled = true, true
-			err = p.tellToRetain(ctx, path, found.UID)
+			err = c.tellToRetain(ctx, path, found.UID)
 		}
 	}
 	switch {
@@ -133,18 +138,18 @@ func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *m
 		r.Gone = true
 		return false, true, nil
 	case err != nil && memberapi.Answered(err):
-		p.trouble.Add(memberapi.Explain("keeping the claims of", r.String(), err))
+		c.trouble.Add(memberapi.Explain("keeping the claims of", r.String(), err))
 		return false, true, nil
 	case err != nil:
-		return false, false, fmt.Errorf("keeping the claims of %s on member %s: %w", r, p.conn.Name(), err)
+		return false, false, fmt.Errorf("keeping the claims of %s on member %s: %w", r, c.conn.Name(), err)
 	case settled:
-		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+		c.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
 			"the manager has set whenDeleted: Retain in %s, so that its claims stay. It deletes the StatefulSet when the StatefulSet controller has observed that", r))
 	}
 	return retained, settled, nil
 }
 
-func (p *Pruner) tellToRetain(ctx context.Context, path []string, uid types.UID) error {
+func (c *claimRetention) tellToRetain(ctx context.Context, path []string, uid types.UID) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": uid}, // the API server refuses the patch if the StatefulSet on the member has another uid
 		"spec": map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{
@@ -153,7 +158,7 @@ func (p *Pruner) tellToRetain(ctx context.Context, path []string, uid types.UID)
 	if err != nil {
 		return fmt.Errorf("encoding the retention policy of a StatefulSet: %w", err)
 	}
-	_, err = member.Do(ctx, p.conn.REST().Patch(types.MergePatchType).AbsPath(path...).
+	_, err = member.Do(ctx, c.conn.REST().Patch(types.MergePatchType).AbsPath(path...).
 		Param("fieldManager", retainManager).Body(body), true)
 	return err
 }

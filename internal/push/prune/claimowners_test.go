@@ -48,7 +48,7 @@ func TestAQuantityOfAStatefulSetIsNotParsed(t *testing.T) {
 			found := &metav1.PartialObjectMetadata{}
 			found.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: retainManager}}
 			p := New(conn, &plan.Desired{}, nil, nil, &memberapi.Troubles{})
-			retained, settled, err := p.retain(t.Context(), &Removal{Entry: v1alpha1.InventoryEntry{Group: "apps", Kind: "StatefulSet", Name: "db"}},
+			retained, settled, err := p.claims.retain(t.Context(), &Removal{Entry: v1alpha1.InventoryEntry{Group: "apps", Kind: "StatefulSet", Name: "db"}},
 				[]string{"/apis/apps/v1/namespaces/shop/statefulsets/db"}, found)
 			if err != nil || retained != c.retained || settled != c.settled || patched != c.isPatched {
 				t.Errorf("retained %v, settled %v, patched %v, %v", retained, settled, patched, err)

@@ -22,17 +22,19 @@ import (
 )
 
 // othersContents returns trouble that names objects of other clients that would be deleted with a Namespace or a CRD;
-// nil if there are none.
-func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.PartialObjectMetadata) (*memberapi.Trouble, error) {
+// nil if there are none. wrapper is the uid of the wrapper, whose own objects do not count.
+func othersContents(
+	ctx context.Context, conn *member.Conn, wrapper types.UID, r *Removal, found *metav1.PartialObjectMetadata,
+) (*memberapi.Trouble, error) {
 	var contents []schema.GroupVersionResource
 	namespace := ""
 	var err error
 	switch r.GroupKind() {
 	case schema.GroupKind{Kind: "Namespace"}:
 		namespace = found.Name
-		contents, err = namespacedResources(ctx, p.conn)
+		contents, err = namespacedResources(ctx, conn)
 	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
-		contents, err = resourceOf(ctx, p.conn, found.Name)
+		contents, err = resourceOf(ctx, conn, found.Name)
 	default:
 		return nil, nil
 	}
@@ -42,18 +44,18 @@ func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.P
 		return &t, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the objects that would be deleted with %s on member %s: %w", r, p.conn.Name(), err)
+		return nil, fmt.Errorf("listing the objects that would be deleted with %s on member %s: %w", r, conn.Name(), err)
 	}
 	var names []string
 	unserved := false
 	for _, gvr := range contents {
-		found, err := others(ctx, p.conn, gvr, namespace, p.desired.Wrapper.UID)
+		found, err := others(ctx, conn, gvr, namespace, wrapper)
 		if apierrors.IsNotFound(err) {
 			// The member served the resource a moment ago. Its objects may still exist, and would be deleted too.
 			found, err, unserved = []string{gvr.Resource + " (the member does not serve them any more)"}, nil, true
 		}
 		if err != nil {
-			return nil, fmt.Errorf("listing the objects that would be deleted with %s on member %s: %w", r, p.conn.Name(), err)
+			return nil, fmt.Errorf("listing the objects that would be deleted with %s on member %s: %w", r, conn.Name(), err)
 		}
 		names = append(names, found...)
 		if len(names) > 3 {

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
-	"github.com/fairlead-dev/fairlead/overrides"
 )
 
 // Pruner removes objects that are no longer desired from a member. It is used for one pass.
@@ -34,8 +32,8 @@ type Pruner struct {
 	isOpen func(*metav1.PartialObjectMetadata) bool
 	// trouble collects the problems with single objects.
 	trouble *memberapi.Troubles
-	// claims finds the objects whose deletion would delete a claim.
-	claims *claimOwners
+	locator *locator
+	claims  *claimRetention
 
 	// Waits is the part of the status message that names the first removal that waits until all desired objects are
 	// applied; "" when no removal waits. Remove sets it.
@@ -52,21 +50,9 @@ type Pruner struct {
 // pruner adds problems with single objects to trouble.
 func New(conn *member.Conn, desired *plan.Desired, isDesired func() bool, isOpen func(*metav1.PartialObjectMetadata) bool, trouble *memberapi.Troubles) *Pruner {
 	return &Pruner{conn: conn, desired: desired, isDesired: isDesired, isOpen: isOpen, trouble: trouble,
-		claims: &claimOwners{conn: conn, namespace: desired.Wrapper.Namespace}}
-}
-
-// Removal is one inventory entry whose object is to be removed.
-type Removal struct {
-	Entry v1alpha1.InventoryEntry
-	// Gone is true if the entry may leave the inventory: the object is gone, or the pass kept or released it.
-	Gone bool
-}
-
-func (r *Removal) String() string { return memberapi.Ref(r.Entry.Kind, r.Entry.Name) }
-
-// GroupKind returns the group and kind of the entry's object.
-func (r *Removal) GroupKind() schema.GroupKind {
-	return schema.GroupKind{Group: r.Entry.Group, Kind: r.Entry.Kind}
+		locator: &locator{conn: conn, desired: desired, trouble: trouble},
+		claims: &claimRetention{conn: conn, policy: desired.OnDelete, trouble: trouble,
+			owners: &claimOwners{conn: conn, namespace: desired.Wrapper.Namespace}}}
 }
 
 // Remove removes objects in reverse install order. Objects of the same place in that order form a rank. Remove begins a
@@ -118,7 +104,7 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 		r.Gone = true
 		return nil
 	}
-	path, err := p.pathOf(ctx, r)
+	path, err := p.locator.pathOf(ctx, r)
 	if err != nil || path == nil {
 		return err
 	}
@@ -156,7 +142,7 @@ func (p *Pruner) refused(r *Removal, verb string, err error) error {
 // first that applies counts.
 func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
 	switch {
-	case !p.isMeant(r, found):
+	case !r.isMeant(p.desired.Wrapper.UID, found):
 		// Another client created a new object under this name, or removed Fairlead's marks from the object.
 		r.Gone = true
 		return nil
@@ -180,22 +166,19 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 		p.keep(r, "the member has closed this Namespace to the host")
 		return nil
 	}
-	if settled, err := p.spare(ctx, r, path, found); settled || err != nil {
+	if why, settled, err := p.claims.spare(ctx, r, path, found); settled || err != nil {
+		if why != "" {
+			p.keep(r, why)
+		}
 		return err
 	}
-	if contained, err := p.othersContents(ctx, r, found); err != nil || contained != nil {
+	if contained, err := othersContents(ctx, p.conn, p.desired.Wrapper.UID, r, found); err != nil || contained != nil {
 		if contained != nil {
 			p.trouble.Add(*contained)
 		}
 		return err
 	}
 	return p.delete(ctx, r, path, found)
-}
-
-// isAdopted reports whether Fairlead adopted the object. The Delivery and an annotation of the object both record an
-// adoption. Only the annotation does after an older CRD without the field adopted was installed on the member.
-func (r *Removal) isAdopted(found *metav1.PartialObjectMetadata) bool {
-	return r.Entry.Adopted == v1alpha1.AdoptedYes || marks.IsAdopted(found, r.mark(found))
 }
 
 // isReleased reports whether the object is to be released: Fairlead adopted it, and it is not to be deleted. A
@@ -207,31 +190,6 @@ func (p *Pruner) isReleased(r *Removal, found *metav1.PartialObjectMetadata) boo
 	return p.desired.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.GroupKind()) || found.Annotations[v1alpha1.AnnotationKeep] == "true"
 }
 
-// isReserved reports whether the entry names an object that Fairlead must not federate, for example the ClusterRole of
-// the host's account. An earlier version of Fairlead may have delivered and recorded such an object. If the manager
-// deleted the rights of its own account, it could remove no further object from the member.
-func (r *Removal) isReserved() bool {
-	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(r.GroupKind().WithVersion("v1")) // no rule of Reserved depends on the version
-	obj.SetName(r.Entry.Name)
-	return overrides.Reserved(obj) != nil
-}
-
-// isMeant reports whether an object is the one that Fairlead delivered, and not a later object of the same name. If the
-// entry has a uid, the object must have this uid. If it has none, because the pass that created the object ended too
-// early, the object must have Fairlead's marks.
-func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
-	if r.Entry.UID != "" {
-		return found.UID == r.Entry.UID
-	}
-	return marks.IsOurs(found, p.desired.Wrapper.UID, r.mark(found))
-}
-
-// mark returns the value of AnnotationObject that the entry's object has.
-func (r *Removal) mark(found *metav1.PartialObjectMetadata) string {
-	return marks.ObjectPath(r.Entry.Resource, r.Entry.Group, found.Namespace, found.Name)
-}
-
 // Identify adds missing uids to entries of a Delivery that this wrapper takes over from an earlier wrapper of its name.
 // A pass of the earlier wrapper may have created an object and ended before it recorded the uid. Identify recognises
 // that object by the marks of the earlier wrapper and the rendering in the entry. Without the uid, a later pass could
@@ -241,7 +199,7 @@ func (p *Pruner) Identify(ctx context.Context, leaving []*Removal, earlier types
 		if r.Entry.UID != "" || r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {
 			continue
 		}
-		path, err := p.pathOf(ctx, r)
+		path, err := p.locator.pathOf(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -258,6 +216,18 @@ func (p *Pruner) Identify(ctx context.Context, leaving []*Removal, earlier types
 		}
 	}
 	return nil
+}
+
+// SpareReplaced reports whether the manager must not delete and recreate an object, because claims would be deleted
+// with the object. If so, it adds trouble.
+func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID) (bool, error) {
+	return p.claims.spareReplaced(ctx, object, uid)
+}
+
+// keep leaves an object on the member with its marks, and records the reason.
+func (p *Pruner) keep(r *Removal, why string) {
+	r.Gone = true
+	p.Kept = append(p.Kept, plan.Kept{Object: r.String(), Why: why})
 }
 
 func (p *Pruner) giveBack(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {

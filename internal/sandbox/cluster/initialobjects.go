@@ -37,7 +37,7 @@ func (s Spec) Furnish(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking %s for its version: %w", s.Name, err)
 	}
-	if err := s.storage(ctx, client); err != nil {
+	if err := applyStorage(ctx, client, s.Name); err != nil {
 		return "", err
 	}
 	for _, n := range s.Nodes {
@@ -45,24 +45,25 @@ func (s Spec) Furnish(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("applying Node %s to %s: %w", n.Name, s.Name, err)
 		}
 	}
-	return version.GitVersion, s.waitForWork(ctx, client)
+	return version.GitVersion, waitForWork(ctx, client, s.Name)
 }
 
-func (s Spec) storage(ctx context.Context, client kubernetes.Interface) error {
+// applyStorage applies the CSI driver and the default StorageClass of a cluster.
+func applyStorage(ctx context.Context, client kubernetes.Interface, cluster string) error {
 	options := metav1.ApplyOptions{FieldManager: "sandbox", Force: true}
 	driver := storagev1ac.CSIDriver(Driver).WithAnnotations(map[string]string{simulatedMark: "true"}).
 		WithSpec(storagev1ac.CSIDriverSpec().WithAttachRequired(false).WithPodInfoOnMount(false)) // nothing in the sandbox could attach volumes
 	if _, err := client.StorageV1().CSIDrivers().Apply(ctx, driver, options); err != nil {
-		return fmt.Errorf("applying CSIDriver %s to %s: %w", Driver, s.Name, err)
+		return fmt.Errorf("applying CSIDriver %s to %s: %w", Driver, cluster, err)
 	}
-	class := storagev1ac.StorageClass(Class(s.Name)).
+	class := storagev1ac.StorageClass(Class(cluster)).
 		WithAnnotations(map[string]string{"storageclass.kubernetes.io/is-default-class": "true", simulatedMark: "true"}).
 		WithProvisioner(Provisioner).WithAllowVolumeExpansion(true).WithReclaimPolicy(corev1.PersistentVolumeReclaimDelete)
 	if _, err := client.StorageV1().StorageClasses().Get(ctx, *class.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		return err // never apply it again: the user may have made another class the default
 	}
 	if _, err := client.StorageV1().StorageClasses().Apply(ctx, class, options); err != nil {
-		return fmt.Errorf("applying StorageClass %s to %s: %w", *class.Name, s.Name, err)
+		return fmt.Errorf("applying StorageClass %s to %s: %w", *class.Name, cluster, err)
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func applyNode(ctx context.Context, client kubernetes.Interface, n Node) error {
 }
 
 // waitForWork waits until nodes are ready and the default service account exists. Without this account the API server admits no pod.
-func (s Spec) waitForWork(ctx context.Context, client kubernetes.Interface) error {
+func waitForWork(ctx context.Context, client kubernetes.Interface, cluster string) error {
 	var missing string
 	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		if _, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{}); err != nil {
@@ -100,7 +101,7 @@ func (s Spec) waitForWork(ctx context.Context, client kubernetes.Interface) erro
 		return true, nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting in %s for %s: %w", s.Name, missing, err)
+		return fmt.Errorf("waiting in %s for %s: %w", cluster, missing, err)
 	}
 	return nil
 }

@@ -35,6 +35,9 @@ type Node struct {
 }
 
 // Spec describes a control plane. Its methods derive paths, processes and kubeconfigs from it.
+//
+// It has more methods than other types, because each method gives one thing that follows from these few values: a path, an address, a
+// process. No method changes them.
 type Spec struct {
 	Name          string         `json:"name"`
 	Dir           string         `json:"-"`     // the folder for the cluster's files

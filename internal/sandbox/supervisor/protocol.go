@@ -70,7 +70,7 @@ func (s *supervisor) answer(req socketRequest) answer {
 
 func (s *supervisor) do(req socketRequest) answer {
 	if req.Op == opStatus {
-		return answer{Processes: s.statuses()}
+		return answer{Processes: s.table.statuses(s.dir)}
 	}
 	if req.Op == opDown {
 		s.logf("going down")
@@ -93,5 +93,5 @@ func (s *supervisor) do(req socketRequest) answer {
 	default:
 		return answer{Error: fmt.Sprintf("unknown request %q: probably another version of hostctl started this supervisor. Take the sandbox down and up again", req.Op)}
 	}
-	return answer{Processes: s.statuses()}
+	return answer{Processes: s.table.statuses(s.dir)}
 }

@@ -78,7 +78,7 @@ func (r *runner) run() {
 func (r *runner) waitForOthers() bool {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for !r.home.allReady(r.process.Cluster, r.process.After) {
+	for !r.home.table.allReady(r.process.Cluster, r.process.After) {
 		select {
 		case <-r.stopping.Done():
 			return false

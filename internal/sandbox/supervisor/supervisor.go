@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -27,8 +25,8 @@ const (
 	tidyEvery = 5 * time.Second
 )
 
-// supervisor is the state of the supervisor. All its methods need the same lock and the same processes, so they belong to one type. protocol.go has the requests,
-// change.go the changes, and this file the record and the logs.
+// supervisor keeps the processes of a sandbox running. protocol.go has the requests, change.go the changes, table.go the processes, and
+// this file the record and the logs.
 type supervisor struct {
 	dir     string
 	log     io.Writer
@@ -36,12 +34,7 @@ type supervisor struct {
 
 	ending   atomic.Bool
 	changing sync.Mutex // held while a request changes the processes: one request at a time
-
-	mu        sync.Mutex
-	self      Identity
-	processes []Process // in the order in which they were added
-	stopped   map[string]bool
-	runners   map[string]*runner // by Process.Key
+	table    *table
 }
 
 // Run supervises the sandbox in the folder dir. It returns when the sandbox is taken down, the folder disappears, or the process gets a signal. After a signal the record
@@ -55,7 +48,7 @@ func Run(dir string, log io.Writer) error {
 		return fmt.Errorf("supervising %s: %w", dir, err)
 	}
 	defer func() { _ = lock.Release() }() // the kernel releases the lock anyhow when the process ends
-	s := &supervisor{dir: dir, log: log, starter: newStarter(), stopped: map[string]bool{}, runners: map[string]*runner{}}
+	s := &supervisor{dir: dir, log: log, starter: newStarter(), table: newTable()}
 	listener, closeSocket, err := s.listen()
 	if err != nil {
 		return err
@@ -102,12 +95,7 @@ func (s *supervisor) takeOver() error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.self = self
-	s.mu.Unlock()
-	for _, c := range r.Stopped {
-		s.stopped[c] = true
-	}
+	s.table.begin(self, r.Stopped)
 	for _, p := range r.Processes {
 		s.add(p.Process)
 	}
@@ -116,66 +104,15 @@ func (s *supervisor) takeOver() error {
 	return nil
 }
 
-// of returns the processes of a cluster. The caller has to hold mu.
-func (s *supervisor) of(cluster string) []Process {
-	var own []Process
-	for _, p := range s.processes {
-		if p.Cluster == cluster {
-			own = append(own, p)
-		}
-	}
-	return own
-}
-
-func (s *supervisor) allReady(cluster string, names []string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, name := range names {
-		r := s.runners[Process{Cluster: cluster, Name: name}.Key()]
-		if r == nil {
-			return false
-		}
-		if status, _ := r.look(); status.Phase != PhaseReady {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *supervisor) statuses() []Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var list []Status
-	for _, p := range s.processes {
-		if r := s.runners[p.Key()]; r != nil {
-			status, _ := r.look()
-			list = append(list, status)
-			continue
-		}
-		list = append(list, Status{Cluster: p.Cluster, Name: p.Name, Phase: PhaseStopped, Log: LogFile(s.dir, p.Cluster, p.Name)})
-	}
-	return list
-}
-
 // save writes the record. An error is only logged: when the supervisor dies, the kernel kills its children, so the record is rarely needed to find them.
 func (s *supervisor) save() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := processRecord{Supervisor: s.self, Stopped: slices.Sorted(maps.Keys(s.stopped))}
-	for _, p := range s.processes {
-		entry := recorded{Process: p}
-		if run := s.runners[p.Key()]; run != nil {
-			_, entry.Running = run.look()
-		}
-		r.Processes = append(r.Processes, entry)
-	}
-	if err := r.write(s.dir); err != nil {
+	if err := s.table.write(s.dir); err != nil {
 		s.logf("%v", err)
 	}
 }
 
 func (s *supervisor) boundLogs() {
-	for _, status := range s.statuses() {
+	for _, status := range s.table.statuses(s.dir) {
 		if err := boundLog(status.Log, maxLog); err != nil {
 			s.logf("rotating the log of %s/%s: %v", status.Cluster, status.Name, err)
 		}

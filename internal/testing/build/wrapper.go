@@ -23,6 +23,9 @@ type ClientWrapper interface {
 }
 
 // Builder builds a wrapper of type T, which is *v1alpha1.Federated or *v1alpha1.ClusterFederated.
+//
+// It has more methods than other types, because it has one for each part of the spec that tests set. They return the Builder, so that a
+// test can chain them.
 type Builder[T ClientWrapper] struct{ obj T }
 
 // Federated begins a Federated with this name, without a placement.

@@ -97,7 +97,7 @@ func TestTheNameOfAnImageIsReadFromItsArchive(t *testing.T) {
 }
 
 func TestMembersAreJoinedAtTheNameOfTheirContainer(t *testing.T) {
-	c := &Clusters{options: Options{Name: "fairlead-e2e"}}
+	c := &Clusters{layout: layout{name: "fairlead-e2e"}}
 	first, second := strings.Join(c.JoinArgs(1, "member-1"), " "), strings.Join(c.JoinArgs(2, "member-2"), " ")
 	if !strings.Contains(first, "--server https://fairlead-e2e-member-1-control-plane:6443") || strings.Contains(first, "--allow") {
 		t.Error(first)

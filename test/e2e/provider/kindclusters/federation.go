@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
@@ -26,21 +27,20 @@ import (
 // PodImage is the name of the image with the program of the test pods.
 const PodImage = "fairlead/e2e-pod:local"
 
-// archive returns the path of the archive that has the program's image for this machine's architecture.
-func (c *Clusters) archive(program string) string {
-	return filepath.Join(c.options.Images, program+"-linux-"+runtime.GOARCH+".tar")
+// archiveOf returns the path of the archive in folder images that has the program's image for this machine's architecture.
+func archiveOf(images, program string) string {
+	return filepath.Join(images, program+"-linux-"+runtime.GOARCH+".tar")
 }
 
-// loadImages loads the images of manager, collector and test pods into every node.
-func (c *Clusters) loadImages(_ context.Context, p *progress.Printer) error {
+// loadImages loads archives with the images of manager, collector and test pods into every node.
+func loadImages(kind *cluster.Provider, l layout, archives []string, p *progress.Printer) error {
 	step := p.Step("loading the images of manager, collector and test pods")
-	archives := []string{c.archive("manager"), c.archive("collector"), filepath.Join(c.options.Images, "e2e-pod.tar")}
 	var errs []error
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for _, name := range names() {
 		wait.Go(func() {
-			err := c.load(name, archives)
+			err := load(kind, l, name, archives)
 			mu.Lock()
 			defer mu.Unlock()
 			errs = append(errs, err)
@@ -55,8 +55,9 @@ func (c *Clusters) loadImages(_ context.Context, p *progress.Printer) error {
 	return nil
 }
 
-func (c *Clusters) load(name string, archives []string) error {
-	nodes, err := c.kind.ListInternalNodes(c.kindName(name))
+// load loads archives into the nodes of one cluster.
+func load(kind *cluster.Provider, l layout, name string, archives []string) error {
+	nodes, err := kind.ListInternalNodes(l.kindName(name))
 	if err != nil {
 		return fmt.Errorf("listing the nodes of %s: %w", name, err)
 	}
@@ -106,7 +107,7 @@ func imageOf(path string) (string, error) {
 
 // federate runs the hostctl commands that a user would run: hostctl init for the host, and hostctl join for each member.
 func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
-	image, err := imageOf(c.archive("manager"))
+	image, err := imageOf(archiveOf(c.options.Images, "manager"))
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
 func (c *Clusters) JoinArgs(i int, name string) []string {
 	place := sandbox.PlaceOf(i)
 	args := []string{
-		"join", name, "--cluster-context", name, "--server", "https://" + c.kindName(name) + "-control-plane:6443", "--timeout", "3m", "--labels",
+		"join", name, "--cluster-context", name, "--server", "https://" + c.layout.kindName(name) + "-control-plane:6443", "--timeout", "3m", "--labels",
 		fmt.Sprintf("cloud=%s,topology.kubernetes.io/region=%s,topology.kubernetes.io/zone=%s", place.Cloud, place.Region, place.Zones[0]),
 	}
 	if name == "member-2" {
@@ -142,8 +143,9 @@ func (c *Clusters) JoinArgs(i int, name string) []string {
 	return args
 }
 
+// hostctl runs a command of hostctl. Its current context is that of the host.
 func (c *Clusters) hostctl(ctx context.Context, args ...string) error {
-	all, _ := c.Kubeconfig("")
-	_, err := runProgram(ctx, nil, slices.Concat(c.Environment(), []string{"KUBECONFIG=" + all}), filepath.Join(c.options.Programs, "hostctl"), args...)
+	env := slices.Concat(c.Environment(), []string{"KUBECONFIG=" + c.layout.kubeconfig("")})
+	_, err := runProgram(ctx, nil, env, filepath.Join(c.options.Programs, "hostctl"), args...)
 	return err
 }

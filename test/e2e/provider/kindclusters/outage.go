@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/kind/pkg/cluster"
 
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
@@ -17,30 +19,40 @@ import (
 const answersWithin = 3 * time.Minute
 
 // Stop implements provider.Provider: it stops the containers of a cluster.
-func (c *Clusters) Stop(ctx context.Context, name string) error { return c.nodes(ctx, name, "stop") }
+func (c *Clusters) Stop(ctx context.Context, name string) error {
+	return onNodes(ctx, c.kind, c.layout, name, "stop")
+}
 
 // Start implements provider.Provider.
 func (c *Clusters) Start(ctx context.Context, name string) error {
-	if err := c.nodes(ctx, name, "start"); err != nil {
-		return err
-	}
-	return c.awaitAnswer(ctx, name)
+	return c.resume(ctx, name, "start")
 }
 
 // Pause freezes all processes of a cluster. Connections to it stay open, but no data arrives, as after a network failure.
-func (c *Clusters) Pause(ctx context.Context, name string) error { return c.nodes(ctx, name, "pause") }
+func (c *Clusters) Pause(ctx context.Context, name string) error {
+	return onNodes(ctx, c.kind, c.layout, name, "pause")
+}
 
 // Unpause ends a Pause, and waits until the API server answers.
 func (c *Clusters) Unpause(ctx context.Context, name string) error {
-	if err := c.nodes(ctx, name, "unpause"); err != nil {
-		return err
-	}
-	return c.awaitAnswer(ctx, name)
+	return c.resume(ctx, name, "unpause")
 }
 
-// nodes runs one docker command on all containers of a cluster, for example stop.
-func (c *Clusters) nodes(ctx context.Context, name, verb string) error {
-	nodes, err := c.kind.ListNodes(c.kindName(name))
+// resume runs a docker command after which the cluster goes on, and waits until its API server answers.
+func (c *Clusters) resume(ctx context.Context, name, verb string) error {
+	if err := onNodes(ctx, c.kind, c.layout, name, verb); err != nil {
+		return err
+	}
+	config, err := c.RESTConfig(name)
+	if err != nil {
+		return err
+	}
+	return awaitAnswer(ctx, name, config)
+}
+
+// onNodes runs one docker command on all containers of a cluster, for example stop.
+func onNodes(ctx context.Context, kind *cluster.Provider, l layout, name, verb string) error {
+	nodes, err := kind.ListNodes(l.kindName(name))
 	if err != nil {
 		return fmt.Errorf("listing the nodes of %s: %w", name, err)
 	}
@@ -52,13 +64,10 @@ func (c *Clusters) nodes(ctx context.Context, name, verb string) error {
 	return err
 }
 
-func (c *Clusters) awaitAnswer(ctx context.Context, name string) error {
+// awaitAnswer waits until the API server of a cluster answers. config has an administrator's rights for the cluster.
+func awaitAnswer(ctx context.Context, name string, config *rest.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	config, err := c.RESTConfig(name)
-	if err != nil {
-		return err
-	}
 	config.Timeout = 5 * time.Second
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -80,7 +89,7 @@ func (c *Clusters) awaitAnswer(ctx context.Context, name string) error {
 // ManagerLog implements provider.Provider. It returns the logs of all replicas, and for each container that was restarted also the log
 // from before the restart.
 func (c *Clusters) ManagerLog(ctx context.Context) []byte {
-	path, _ := c.Kubeconfig(provider.Host)
+	path := c.layout.kubeconfig(provider.Host)
 	var all []byte
 	for _, previous := range []string{"--previous=true", "--previous=false"} {
 		said, err := runProgram(ctx, nil, nil, c.kubectl, "--kubeconfig", path, "logs", "--namespace=fairlead-system",
@@ -96,7 +105,7 @@ func (c *Clusters) ManagerLog(ctx context.Context) []byte {
 // Export implements provider.Provider. It writes the same files as `kind export logs` does for each cluster.
 func (c *Clusters) Export(_ context.Context, dir string) error {
 	for _, name := range names() {
-		if err := c.kind.CollectLogs(c.kindName(name), filepath.Join(dir, name)); err != nil {
+		if err := c.kind.CollectLogs(c.layout.kindName(name), filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("exporting the logs of %s: %w", name, err)
 		}
 	}
