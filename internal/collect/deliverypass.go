@@ -30,6 +30,7 @@ type observer struct {
 	served    *servedKinds
 	drift     *driftFinder
 	health    *healthReader
+	answerer  *answerer
 	publisher *publisher
 	// now returns the present time by the member's clock.
 	now func() time.Time
@@ -47,6 +48,7 @@ func (o *observer) look(ctx context.Context, name string) error {
 	for i := range p.delivery.Spec.Inventory {
 		o.observe(ctx, p, &p.delivery.Spec.Inventory[i])
 	}
+	o.answerer.answer(ctx, p)
 	if err := o.publisher.publish(ctx, p); err != nil {
 		return err
 	}

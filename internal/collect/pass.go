@@ -26,6 +26,8 @@ type pass struct {
 	// evidenceBefore is the evidence that the status has now, and evidence that of the new status.
 	evidenceBefore map[lineKey]*v1alpha1.Evidence
 	evidence       []v1alpha1.ObjectEvidence
+	// answers are the answers of the new status to the requests for evidence.
+	answers []v1alpha1.EvidenceAnswer
 	// progress reports whether an entry of the inventory is of a kind with progress.
 	progress bool
 	// complete reports whether the pass judged each object of a kind with progress in its present state.
@@ -183,6 +185,14 @@ func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
 		return nil
 	}
 	return evidence.Bound(p.evidence)
+}
+
+// boundedAnswers returns the answers of the new status; nil while the member does not store evidence.
+func (p *pass) boundedAnswers(now time.Time) []v1alpha1.EvidenceAnswer {
+	if now.Before(p.memory.noEvidenceUntil) {
+		return nil
+	}
+	return evidence.BoundAnswers(p.answers)
 }
 
 // boundGathered cuts the gathered evidence as that of the new status is cut, and drops that of objects that the Delivery lists no more.
