@@ -192,6 +192,30 @@ const (
 	ReasonWrapperReplaced = "WrapperReplaced"
 )
 
+// Reasons of a MemberReport with a request. ClusterNotFound, Unreachable, MemberOutdated and PushError surface there, too. With
+// each of these but Answered, the status has no evidence, or evidence from before.
+const (
+	// ReasonAnswered surfaces when the report has the member's answer.
+	ReasonAnswered = "Answered"
+	// ReasonRequestPending surfaces while the manager waits for the collector's answer.
+	ReasonRequestPending = "RequestPending"
+	// ReasonRequestLimitReached surfaces while a request waits because others use all places of the wrapper on this member, or all places
+	// of this member.
+	ReasonRequestLimitReached = "RequestLimitReached"
+	// ReasonWrapperNotFound surfaces when the namespace of the report has no such wrapper, or one with another uid.
+	ReasonWrapperNotFound = "WrapperNotFound"
+	// ReasonObjectNotFound surfaces when the wrapper does not list the object.
+	ReasonObjectNotFound = "ObjectNotFound"
+	// ReasonSecretRequested surfaces when the object is a Secret. Collectors read no Secrets.
+	ReasonSecretRequested = "SecretRequested"
+	// ReasonClusterNotPlaced surfaces when the wrapper is not placed on the member.
+	ReasonClusterNotPlaced = "ClusterNotPlaced"
+	// ReasonDeliveryNotFound surfaces while the member has no Delivery of the wrapper.
+	ReasonDeliveryNotFound = "DeliveryNotFound"
+	// ReasonPairHeld surfaces while the manager writes nothing for the wrapper to the member, because the pair is Held.
+	ReasonPairHeld = "PairHeld"
+)
+
 // Reasons of MemberCluster conditions.
 const (
 	// ReasonAnswers surfaces when the member's API server answers and accepts the credentials.

@@ -72,6 +72,14 @@ type DeliverySpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
+	// requests are the evidence for which persons ask at the host: the collector answers them in status.answers until they
+	// expire. They change nothing about the objects.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=4
+	Requests []EvidenceRequest `json:"requests,omitempty"`
+
 	// seal is an HMAC over the host, the member, the wrapper and the target. Its key is only on the host, so the seal
 	// proves that this host wrote the Delivery. If a person deletes a wrapper and creates it again, the new wrapper takes
 	// over the Delivery only if the seal is valid, or if a person approves it.

@@ -47,6 +47,14 @@ type DeliveryStatus struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Evidence []ObjectEvidence `json:"evidence,omitempty"`
+
+	// answers has what the collector answers to spec.requests, of at most 64 KiB in all. An answer goes when its request has
+	// expired.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	Answers []EvidenceAnswer `json:"answers,omitempty"`
 }
 
 // ObservedSubscription has the versions of one Subscription that spec.upgrade of the wrapper names, as the collector

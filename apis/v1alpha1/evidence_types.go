@@ -39,7 +39,8 @@ type Evidence struct {
 	// +kubebuilder:validation:MaxItems=20
 	Events []ObservedEvent `json:"events,omitempty"`
 
-	// containers are containers that do not run or are not ready. Their logs have at most 8 KiB in all.
+	// containers are containers that do not run or are not ready. Their logs have at most 8 KiB in all. In the answer to a request
+	// for logs they are all containers, also those that run, and their logs have at most 32 KiB in all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -121,12 +122,12 @@ type ObservedContainer struct {
 	// log is the end of the log of the run that goes on, or that ended last.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=8192
+	// +kubebuilder:validation:MaxLength=32768
 	Log string `json:"log,omitempty"`
 
 	// previousLog is the end of the log of the run before that one.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=8192
+	// +kubebuilder:validation:MaxLength=32768
 	PreviousLog string `json:"previousLog,omitempty"`
 }

@@ -6,10 +6,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MemberReport is evidence from members about an object of a wrapper that is not healthy there. Members that show the same
-// share one report. The manager writes it into the namespace of the Federated, or into fairlead-system for a
-// ClusterFederated, and deletes it when no member shows the same any more. A report about a member that the manager cannot
-// reach stays, so it outlives the pods and the connection.
+// MemberReport is evidence from members about an object of a wrapper. It is in the namespace of the Federated, or in
+// fairlead-system for a ClusterFederated. There are two sorts:
+//
+// The manager writes reports about objects that are not healthy. Members that show the same share one report. The manager
+// deletes it when no member shows the same any more. A report about a member that the manager cannot reach stays, so it
+// outlives the pods and the connection.
+//
+// A person asks for logs or events of an object on one member, healthy or not, by creating a report with spec.request. The
+// manager writes the answer into its status every few seconds, and deletes the report when it expires.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -17,10 +22,12 @@ import (
 // +kubebuilder:printcolumn:name="Wrapper",type=string,JSONPath=`.spec.wrapper.name`
 // +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.status.object.kind`
 // +kubebuilder:printcolumn:name="Object",type=string,JSONPath=`.status.object.name`
+// +kubebuilder:printcolumn:name="Request",type=string,JSONPath=`.spec.request`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Clusters",type=integer,JSONPath=`.status.clusterCount`
 // +kubebuilder:printcolumn:name="Sample",type=string,JSONPath=`.status.cluster`
 // +kubebuilder:printcolumn:name="Observed",type=date,JSONPath=`.status.observedTime`
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.request) || !self.metadata.name.matches('[.][0-9a-f]{10}$')",message="names that end in a dot and ten hexadecimal digits are for the reports of the manager: give a report with a request another name"
 type MemberReport struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -57,25 +64,64 @@ type MemberReportList struct {
 // MemberReportSpec is what the report is about.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a MemberReport cannot be changed"
+// +kubebuilder:validation:XValidation:rule="has(self.request) == has(self.cluster) && has(self.request) == has(self.object) && has(self.request) == has(self.expires)",message="request, cluster, object and expires belong together: give all four of them to ask for evidence"
+// +kubebuilder:validation:XValidation:rule="!has(self.sinceSeconds) || has(self.request) && self.request == 'Logs'",message="sinceSeconds goes with request: Logs, and only with it"
 type MemberReportSpec struct {
 	// wrapper identifies the wrapper.
 	// +required
 	Wrapper WrapperReference `json:"wrapper,omitzero"`
+
+	// request is what a person asks for. It is absent in the reports of the manager.
+	// - Logs: the ends of the logs of the object's containers, 32 KiB in all.
+	// - Events: the latest events about the object, and about the objects that it owns.
+	// +optional
+	// +kubebuilder:validation:Enum=Logs;Events
+	Request EvidenceType `json:"request,omitempty"`
+
+	// cluster is the name of the member that is to answer.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Cluster string `json:"cluster,omitempty"`
+
+	// object is the object of the wrapper about which the person asks.
+	// +optional
+	Object ReportedObject `json:"object,omitzero"`
+
+	// sinceSeconds leaves out lines of logs that are older than this many seconds. It is absent for all lines.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	SinceSeconds int32 `json:"sinceSeconds,omitempty"`
+
+	// expires is when the manager deletes the report and the member stops to answer. A time later than one hour after the
+	// creation of the report counts as one hour after it.
+	// +optional
+	Expires metav1.Time `json:"expires,omitempty,omitzero"`
 }
+
+// EvidenceType is a sort of evidence for which a person asks.
+type EvidenceType string
+
+// The values of EvidenceType. MemberReportSpec.Request explains them.
+const (
+	EvidenceLogs   EvidenceType = "Logs"
+	EvidenceEvents EvidenceType = "Events"
+)
 
 // MemberReportStatus is the evidence.
 type MemberReportStatus struct {
-	// object is the object of the wrapper that is not healthy.
+	// object is the object of the wrapper that is not healthy, or about which the person asks.
 	// +optional
 	Object ReportedObject `json:"object,omitzero"` //nolint:kubeapilinter // omitzero leaves an empty object out, and a status field is optional
 
-	// reason is why the object is not healthy, in CamelCase, for programs.
+	// reason is why the object is not healthy, in CamelCase, for programs. If the person asked for the report, it is the state
+	// of the request instead: Answered, or why there is no answer.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// message explains to a person why the object is not healthy, on the member in cluster.
+	// message explains the reason to a person.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
