@@ -79,7 +79,7 @@ func hostEvent(name string, uid types.UID, seen time.Duration, reason, message s
 func objects() []client.Object {
 	stranger := build.Federated("other").In("shop").Obj()
 	stranger.UID = "o"
-	return []client.Object{web(), pull(), claim(), build.MemberReport(stranger, "3", "Deployment", "other", "NotReady", "eu-1"),
+	return []client.Object{web(), pull(), claim(), build.MemberReport(stranger, "3333333333", "Deployment", "other", "NotReady", "eu-1"),
 		hostEvent("e1", "u", 3*time.Minute, "ImagePullBackOff", "1 of 4 clusters is healthy; eu-1 is Degraded"), hostEvent("e2", "o", time.Minute, "Other", "of another object")}
 }
 
@@ -266,7 +266,7 @@ func TestEventsRefuses(t *testing.T) {
 func TestTheEventsOfAClusterFederated(t *testing.T) {
 	w := build.ClusterFederated("web").To("eu-1").Obj()
 	w.UID = "u"
-	r := build.MemberReport(w, "1", "DaemonSet", "agent", "NotReady", "eu-1")
+	r := build.MemberReport(w, "1111111111", "DaemonSet", "agent", "NotReady", "eu-1")
 	r.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "agent-1", Type: "Warning", Reason: "BackOff", Count: 1, LastTime: ago(0)}}
 	e := hostEvent("e", "u", time.Minute, "Happened", "at the host")
 	e.Namespace = "default"
@@ -279,7 +279,7 @@ func TestTheEventsOfAClusterFederated(t *testing.T) {
 // A member can write any text into its evidence. No character of it may control the terminal.
 func TestNoEventControlsTheTerminal(t *testing.T) {
 	const bad = "x\x1b[2J\u009b31m\u202ey\r\nz\x7f"
-	r := build.MemberReport(web(), "1", bad, bad, bad, bad, bad, "b"+bad)
+	r := build.MemberReport(web(), "1111111111", bad, bad, bad, bad, bad, "b"+bad)
 	r.Status.Events = []v1alpha1.ObservedEvent{{Kind: bad, Name: bad, Type: bad, Reason: bad, Message: bad, Count: 1, LastTime: ago(0)}}
 	e := hostEvent("e", "u", time.Minute, bad, bad)
 	e.Type = bad

@@ -253,7 +253,7 @@ func TestLogsRefuses(t *testing.T) {
 func TestTheReportsOfAClusterFederatedAreInFairleadSystem(t *testing.T) {
 	w := build.ClusterFederated("web").To("eu-1").Obj()
 	w.UID = "u"
-	r := build.MemberReport(w, "1", "DaemonSet", "agent", "CrashLoopBackOff", "eu-1")
+	r := build.MemberReport(w, "1111111111", "DaemonSet", "agent", "CrashLoopBackOff", "eu-1")
 	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "agent-1", Name: "agent", State: "Running", Log: "bye"}}
 	got := logsWith(t, hostWith(t, nil, w, r), "cfed/web")
 	if got.err != nil || r.Namespace != "fairlead-system" || got.stdout != "[eu-1/agent-1/agent] bye\n" {
@@ -264,7 +264,7 @@ func TestTheReportsOfAClusterFederatedAreInFairleadSystem(t *testing.T) {
 // A member can write any text into its evidence. No character of it may control the terminal.
 func TestNoLogControlsTheTerminal(t *testing.T) {
 	const bad = "x\x1b[2J\u009b31m\u202ey\r\u2028z\x7f"
-	hostile := build.MemberReport(web(asIs), "1", bad, bad, bad, bad, bad)
+	hostile := build.MemberReport(web(asIs), "1111111111", bad, bad, bad, bad, bad)
 	hostile.Status.Message = bad
 	hostile.Status.Containers = []v1alpha1.ObservedContainer{
 		{Pod: bad, Name: bad, State: bad, Reason: bad, Log: "one\n\t  " + bad + "\n", PreviousLog: bad}, {Pod: bad, Name: bad, State: bad, Reason: bad}}
