@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -122,6 +123,12 @@ func Report(ctx context.Context, host client.Client, namespace, name string) (*v
 // ObjectOf returns the kind and the name of the object that a report is about.
 func ObjectOf(r *v1alpha1.MemberReport) string {
 	return r.Status.Object.Kind + " " + r.Status.Object.Name
+}
+
+// IsObject reports whether a report is about the object that --object names.
+func IsObject(r *v1alpha1.MemberReport, object string) bool {
+	o := &r.Status.Object
+	return strings.EqualFold(o.Kind+"/"+o.Name, object) || strings.EqualFold(o.Kind+"."+o.Group+"/"+o.Name, object)
 }
 
 // Others returns the members that show the same as the member of the report, and how many more there are without a name.

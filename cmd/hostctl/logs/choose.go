@@ -18,7 +18,7 @@ import (
 func (o *Options) choose(w v1alpha1.Wrapper, all []v1alpha1.MemberReport) ([]v1alpha1.MemberReport, error) {
 	var chosen []v1alpha1.MemberReport
 	for i := range all {
-		if evidence.IsAbout(&all[i], w, o.Clusters) && (o.Object == "" || isObject(&all[i], o.Object)) {
+		if evidence.IsAbout(&all[i], w, o.Clusters) && (o.Object == "" || evidence.IsObject(&all[i], o.Object)) {
 			chosen = append(chosen, *all[i].DeepCopy())
 		}
 	}
@@ -39,12 +39,6 @@ func (o *Options) ofContainer(reports []v1alpha1.MemberReport) []v1alpha1.Member
 		s.Containers = slices.DeleteFunc(slices.Clone(s.Containers), func(c v1alpha1.ObservedContainer) bool { return c.Name != o.Container })
 	}
 	return slices.DeleteFunc(reports, func(r v1alpha1.MemberReport) bool { return len(r.Status.Containers) == 0 })
-}
-
-// isObject reports whether a report is about the object that --object names.
-func isObject(r *v1alpha1.MemberReport, object string) bool {
-	o := &r.Status.Object
-	return strings.EqualFold(o.Kind+"/"+o.Name, object) || strings.EqualFold(o.Kind+"."+o.Group+"/"+o.Name, object)
 }
 
 // containersOf returns the names of the containers of the reports, sorted.

@@ -75,10 +75,9 @@ func (f *follower) add(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, 
 		}
 		return f.write(where, lines)
 	}
-	if c.Restarts != known.restarts {
-		if err := f.restarted(where, known, c); err != nil {
-			return err
-		}
+	if c.Restarts != known.restarts { // all lines are of the new run
+		f.tell("%s: %s; … lines of the run before may be missing", where, stateOf(c))
+		*known = snapshot{restarts: c.Restarts}
 	}
 	fresh, overlaps := newLines(known.lines, lines)
 	if !overlaps && !known.isEmpty {
@@ -89,19 +88,6 @@ func (f *follower) add(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, 
 		known.lines = lines
 	}
 	return f.write(where, fresh)
-}
-
-// restarted prints the rest of the run that has ended, if the collector sent its log. All lines of the new run are new.
-func (f *follower) restarted(where string, known *snapshot, c *v1alpha1.ObservedContainer) error {
-	rest, overlaps := newLines(known.lines, lastLines(c.PreviousLog, -1))
-	if overlaps && len(known.lines) > 0 {
-		if err := f.write(where, rest); err != nil {
-			return err
-		}
-	}
-	f.tell("%s: %s", where, stateOf(c))
-	*known = snapshot{restarts: c.Restarts}
-	return nil
 }
 
 func (f *follower) tell(format string, args ...any) {

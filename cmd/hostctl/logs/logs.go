@@ -61,6 +61,8 @@ With -f, logs goes on until you interrupt it, or for an hour: it prints the new 
 have no timestamps. logs finds the new lines by the lines that two snapshots share: where they share none, standard error has
 "… lines may be missing". A log that repeats the same lines may be shown with fewer repetitions.
 
+Clusters are asked for the present run only: --previous shows what the host has.
+
 logs contacts no cluster. It creates a MemberReport with spec.request for each cluster that it asks, and deletes it at the end. The
 collector replaces what looks like a secret by [redacted].
 
@@ -117,8 +119,8 @@ func (o *Options) Validate() error {
 		return exit.Usagef("--since %s: give a time in the past as a positive duration, for example 10m", o.Since)
 	case o.Object == "" && (o.Follow || o.Since > 0):
 		return exit.Usagef("--follow and --since ask clusters about one object: give --object KIND/NAME, for example Deployment/web")
-	case o.Follow && o.Previous:
-		return exit.Usagef("--previous shows a run that has ended, and there is nothing to follow: leave --follow out")
+	case o.Previous && (o.Follow || o.Since > 0):
+		return exit.Usagef("--previous shows what the host has, and --follow and --since ask for the present run: leave --previous out")
 	case o.Follow && o.Output != "":
 		return exit.Usagef("--follow prints text only: leave --output out")
 	}
@@ -151,6 +153,9 @@ func (o *Options) Run(ctx context.Context) error {
 		}
 		o.tellNone(w, reports)
 		return nil
+	}
+	if o.Previous {
+		return exit.Usagef("--previous: the host has no log of %s%s, and clusters are asked for the present run only: leave --previous out", o.Object, where(members))
 	}
 	return o.ask(ctx, w, reports, members)
 }

@@ -44,9 +44,6 @@ func (o *Options) outputOf(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, 
 		s := &reports[i].Status
 		one := report{Object: s.Object, Reason: s.Reason, Message: s.Message, Cluster: s.Cluster, Clusters: append([]string{}, s.Clusters...),
 			ClusterCount: s.ClusterCount, ObservedTime: s.ObservedTime, Containers: append([]v1alpha1.ObservedContainer{}, s.Containers...)}
-		if len(one.Clusters) == 0 { // an answer is of one member
-			one.Clusters, one.ClusterCount = []string{s.Cluster}, 1
-		}
 		one.Unreachable = evidence.Unreachable(w, s.Cluster) != nil
 		for j := range one.Containers {
 			c := &one.Containers[j]

@@ -79,7 +79,7 @@ func (s *Session) Collect(ctx context.Context) (answers []v1alpha1.MemberReport,
 }
 
 // Follow calls show with each answer until the user interrupts the command, or no request has a further answer. Standard error gets each
-// problem once, those at the beginning only if they last. The error is silent if the user has read why.
+// problem once. Those with which every request begins it gets only if they last. The error is silent if the user has read why.
 func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) error) error {
 	s.begin()
 	ctx, cancel := context.WithCancel(ctx)
@@ -87,7 +87,7 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 	early, noMore := s.Bound(ctx)
 	defer noMore()
 	isLate := early.Done()
-	shown := make(map[string]string)
+	shown, hasAnswered := make(map[string]string), make(map[string]bool)
 	latest := make(map[string]*Problem)
 	for _, r := range s.created {
 		latest[r.Spec.Cluster] = problemOf(r)
@@ -96,7 +96,7 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 		if p == nil {
 			return
 		}
-		if text := p.line(); shown[p.Cluster] != text && (!p.begins || isLate == nil) {
+		if text := p.line(); shown[p.Cluster] != text && (!p.begins || isLate == nil && !hasAnswered[p.Cluster]) {
 			shown[p.Cluster] = text
 			_, _ = fmt.Fprintln(s.ErrOut, text)
 		}
@@ -119,6 +119,7 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 			tell(u.Problem)
 			if u.Problem == nil {
 				delete(shown, u.Cluster)
+				hasAnswered[u.Cluster] = true
 				if err := show(u.Report); err != nil {
 					return err
 				}

@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/federate/marks"
-	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
 const (
@@ -80,7 +79,11 @@ func (r *Request) report(cluster string, now time.Time) *v1alpha1.MemberReport {
 
 // seconds returns a duration in whole seconds, rounded up.
 func seconds(d time.Duration) int32 {
-	return int32(min((d+time.Second-1)/time.Second, math.MaxInt32))
+	whole := d / time.Second
+	if d%time.Second > 0 {
+		whole++
+	}
+	return int32(min(whole, math.MaxInt32))
 }
 
 // Members returns the members to ask: the chosen ones, sorted, or those on which the wrapper is placed. It returns an error if there is
@@ -99,7 +102,7 @@ func Members(w v1alpha1.Wrapper, chosen []string) ([]string, error) {
 		return nil, exit.Usagef("--cluster names %d members, and hostctl asks at most %d at a time: name fewer", len(members), MaxClusters)
 	case len(members) > MaxClusters:
 		return nil, exit.Usagef("%s is placed on %d members, and hostctl asks at most %d at a time: name them with --cluster, for example --cluster %s",
-			render.TitleOf(w), len(members), MaxClusters, messages.Few(members, 1))
+			render.TitleOf(w), len(members), MaxClusters, members[0])
 	}
 	return members, nil
 }

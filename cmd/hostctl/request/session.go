@@ -65,12 +65,12 @@ func (c *Client) Do(ctx context.Context, host client.WithWatch, r *Request, use 
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
 	defer s.delete(ctx)
-	if err := s.create(ctx); err != nil {
-		return err
+	err := s.create(ctx)
+	if err == nil {
+		err = use(s)
 	}
-	err := use(s)
-	if errors.Is(err, syscall.EPIPE) {
-		return exit.Silently(exit.Failed) // the reader has what it wanted
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return exit.Silently(exit.Failed) // the user interrupted the command, or the reader of the pipe has what it wanted
 	}
 	return err
 }

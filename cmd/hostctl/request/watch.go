@@ -94,8 +94,11 @@ func (f *follower) watch(ctx context.Context) error {
 	}
 }
 
-// report sends a state of the request.
+// report sends a state of the request. An answer is of one member about one object.
 func (f *follower) report(r *v1alpha1.MemberReport) {
-	evidence.CleanReport(&r.Status)
+	s := &r.Status
+	s.Cluster, s.Object = r.Spec.Cluster, r.Spec.Object
+	s.Clusters, s.ClusterCount = []string{s.Cluster}, 1
+	evidence.CleanReport(s)
 	f.send(Update{Report: r, Problem: problemOf(r)})
 }
