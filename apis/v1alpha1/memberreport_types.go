@@ -86,7 +86,7 @@ type MemberReportSpec struct {
 
 	// object is the object of the wrapper about which the person asks.
 	// +optional
-	Object ReportedObject `json:"object,omitzero"`
+	Object ReportedObject `json:"object,omitzero"` //nolint:kubeapilinter // omitzero leaves an empty object out, and its zero value is not valid
 
 	// sinceSeconds leaves out lines of logs that are older than this many seconds. It is absent for all lines.
 	// +optional

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
 // The limits of evidence. The schema of a Delivery has the first three, too.
@@ -35,7 +36,7 @@ const (
 // Of makes the evidence about an object from the events about it and about what it owns, and from its containers that do not run or are
 // not ready. The result is empty if there is neither.
 func Of(events []Event, containers []Container) v1alpha1.Evidence {
-	e := v1alpha1.Evidence{Events: fold(events), Containers: observed(containers)}
+	e := v1alpha1.Evidence{Events: fold(events), Containers: observed(containers, logLimits{one: maxLog, all: MaxLogs, text: health.LogText})}
 	shrink(&e, maxObject)
 	return e
 }

@@ -44,17 +44,8 @@ func Pick(pods []*health.PodObject) []Container {
 			if c.Ready || ended != nil && ended.ExitCode == 0 && !p.RunsOn(c.Name) {
 				continue
 			}
-			found := Container{
-				Namespace: p.Metadata.Namespace, Pod: p.Metadata.Name, Name: c.Name, Restarts: max(c.RestartCount, 0),
-				crashed: ended != nil || last != nil,
-			}
-			found.State, found.Reason = stateOf(c.State)
-			if !nodeIsLost(p) {
-				// The kubelet returns the log of the last run for both logs while the container waits, and has no log if it has
-				// never run (validateContainerLogStatus in k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go).
-				found.HasLog = c.State.Running != nil || found.crashed
-				found.HasPreviousLog = last != nil && (c.State.Running != nil || ended != nil && ended.ContainerID != "")
-			}
+			found := containerOf(p, c.Name, c.RestartCount, &c.State, last != nil)
+			found.HasPreviousLog = last != nil && !nodeIsLost(p) && (c.State.Running != nil || ended != nil && ended.ContainerID != "")
 			picked = append(picked, found)
 		}
 	}
@@ -68,6 +59,43 @@ func Pick(pods []*health.PodObject) []Container {
 		return 1
 	})
 	return picked[:min(len(picked), MaxContainers)]
+}
+
+// PickAll returns the containers of the pods that have a log, at most 8, and how many there are. They are sorted by the names of the pods, so
+// that the choice stays the same while the pods do. Init containers come last.
+func PickAll(pods []*health.PodObject) (picked []Container, all int) {
+	pods = slices.SortedFunc(slices.Values(pods), func(a, b *health.PodObject) int { return cmp.Compare(a.Metadata.Name, b.Metadata.Name) })
+	add := func(p *health.PodObject, name string, restarts int32, state *corev1.ContainerState, hasEnded bool) {
+		if found := containerOf(p, name, restarts, state, hasEnded); found.HasLog {
+			if all++; len(picked) < MaxContainers {
+				picked = append(picked, found)
+			}
+		}
+	}
+	for _, p := range pods {
+		for _, c := range p.Status.ContainerStatuses {
+			add(p, c.Name, c.RestartCount, &c.State, c.LastTerminationState.Terminated != nil)
+		}
+	}
+	for _, p := range pods {
+		for _, c := range p.Status.InitContainerStatuses {
+			add(p, c.Name, c.RestartCount, &c.State, c.LastTerminationState.Terminated != nil)
+		}
+	}
+	return picked, all
+}
+
+// containerOf returns a container without its logs. hasEnded is true if a run before the present state has ended.
+func containerOf(p *health.PodObject, name string, restarts int32, state *corev1.ContainerState, hasEnded bool) Container {
+	found := Container{
+		Namespace: p.Metadata.Namespace, Pod: p.Metadata.Name, Name: name, Restarts: max(restarts, 0),
+		crashed: state.Terminated != nil || hasEnded,
+	}
+	found.State, found.Reason = stateOf(*state)
+	// The kubelet returns the log of the last run for both logs while the container waits, and has no log if it has never run
+	// (validateContainerLogStatus in k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go).
+	found.HasLog = !nodeIsLost(p) && (state.Running != nil || found.crashed)
+	return found
 }
 
 // stateOf returns the state of a container, and the reason of the state. A container without a state waits (corev1.ContainerState).
@@ -90,9 +118,17 @@ func nodeIsLost(p *health.PodObject) bool {
 	})
 }
 
-// observed returns the containers with redacted and cleaned texts. Their logs share 8 KiB: each may have its part of what the logs before
-// it have left, and 4 KiB at most.
-func observed(containers []Container) []v1alpha1.ObservedContainer {
+// logLimits bound the logs of one object.
+type logLimits struct {
+	// one bounds one log, and all bounds all logs, in bytes.
+	one, all int
+	// text redacts and cleans a log.
+	text func(string) string
+}
+
+// observed returns the containers with redacted and cleaned texts. Their logs share the limit of all: each may have its part of what the
+// logs before it have left.
+func observed(containers []Container, limits logLimits) []v1alpha1.ObservedContainer {
 	var all []v1alpha1.ObservedContainer
 	logs := 0
 	for i := range containers[:min(len(containers), MaxContainers)] {
@@ -100,7 +136,7 @@ func observed(containers []Container) []v1alpha1.ObservedContainer {
 		o := v1alpha1.ObservedContainer{
 			Pod: health.Clean(c.Pod, MaxName), Name: health.Clean(c.Name, MaxKind), State: cmp.Or(c.State, StateWaiting),
 			Reason: health.Tidy(c.Reason, MaxReason), Restarts: max(c.Restarts, 0),
-			Log: health.LogText(c.Log), PreviousLog: health.LogText(c.PreviousLog),
+			Log: limits.text(c.Log), PreviousLog: limits.text(c.PreviousLog),
 		}
 		if o.Pod == "" || o.Name == "" {
 			continue
@@ -112,11 +148,11 @@ func observed(containers []Container) []v1alpha1.ObservedContainer {
 			}
 		}
 	}
-	left := MaxLogs
+	left := limits.all
 	for i := range all {
 		for _, log := range []*string{&all[i].Log, &all[i].PreviousLog} {
 			if *log != "" {
-				*log = tail(*log, min(maxLog, left/logs))
+				*log = tail(*log, min(limits.one, left/logs))
 				left, logs = left-len(*log), logs-1
 			}
 		}

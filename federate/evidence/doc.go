@@ -7,11 +7,14 @@
 // Deployment's pods that cannot be scheduled differ only in their names. Pick chooses the containers whose logs are worth reading.
 // Bound takes the evidence of all objects of a Delivery and cuts it to the size that a Delivery may have.
 //
+// Answer makes the evidence for which a person asks: that about a healthy object, with the logs of all its containers, which PickAll chooses.
+// BoundAnswers cuts the answers of a Delivery. They have limits of their own, so a request takes nothing away from what trouble shows.
+//
 // Every text comes from the member. The package removes escape sequences and control characters, which could hide a secret, then redacts the
 // text (package redact), and cuts it last: a cut secret is harder to recognize. Names are not redacted. The result always satisfies the schema
 // of Deliveries, because the API server refuses a status as a whole.
 //
 // Sizes. An object has at most 20 events, 8 containers, and 8 KiB of logs, of which one log has 4 KiB at most. As JSON, an object has at
 // most 16 KiB, and all objects of a Delivery have 32 KiB. The sizes of JSON count, because a quotation mark or a "<" in a log takes up to
-// six bytes there, and the host bounds what it reads of a member by bytes.
+// six bytes there, and the host bounds what it reads of a member by bytes. The logs in one answer have 32 KiB, and all answers of a Delivery 64 KiB.
 package evidence

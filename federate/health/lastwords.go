@@ -45,14 +45,19 @@ func LastWords(log string) string {
 
 // LogText redacts the end of a log, and removes escape sequences and invisible characters except line ends and tabs. It returns "" for
 // what a kubelet answers in place of a log. The argument is as for LastWords; of a longer log LogText reads the last 16 KiB.
-func LogText(log string) string {
+func LogText(log string) string { return logText(log, maxUntidy) }
+
+// LongLogText does the same as LogText for a log of which a person asks for more. It reads the last 64 KiB.
+func LongLogText(log string) string { return logText(log, 4*maxUntidy) }
+
+func logText(log string, limit int) string {
 	for _, refusal := range kubeletRefusals {
 		if strings.HasPrefix(log, refusal) {
 			return ""
 		}
 	}
-	if len(log) > maxUntidy {
-		_, log, _ = strings.Cut(log[len(log)-maxUntidy:], "\n")
+	if len(log) > limit {
+		_, log, _ = strings.Cut(log[len(log)-limit:], "\n")
 	}
 	// The text is redacted as a whole, because a secret such as a private key can have several lines.
 	return Redact(log)

@@ -84,6 +84,14 @@ func OperatorDeployments(csv *unstructured.Unstructured) []string {
 	if csv == nil || text(csv.Object, "status", "phase") == string(operators.CSVPhaseSucceeded) {
 		return nil
 	}
+	return AllOperatorDeployments(csv)
+}
+
+// AllOperatorDeployments does the same as OperatorDeployments, also for a CSV that has succeeded. The CSV may be nil.
+func AllOperatorDeployments(csv *unstructured.Unstructured) []string {
+	if csv == nil {
+		return nil
+	}
 	list, _, _ := unstructured.NestedSlice(csv.Object, "spec", "install", "spec", "deployments")
 	var names []string
 	for _, item := range list {

@@ -51,6 +51,9 @@ func specWeight(spec *v1alpha1.DeliverySpec) int {
 		weight += entryWeight + len(e.Group) + len(e.Kind) + len(e.Resource) + len(e.Name) + len(e.State) + len(e.Rendering) +
 			len(e.UID) + len(e.Fields) + len(e.Adopted)
 	}
+	for i := range spec.Requests {
+		weight += requestWeight(&spec.Requests[i])
+	}
 	return weight
 }
 
@@ -58,7 +61,7 @@ func specWeight(spec *v1alpha1.DeliverySpec) int {
 // every text of the status: with a text that it leaves out, a member could fill the memory of the host or the
 // collector.
 func StatusWeight(status *v1alpha1.DeliveryStatus) int {
-	weight := len(status.ObservedRendering) + len(status.Version) + EvidenceWeight(status.Evidence)
+	weight := len(status.ObservedRendering) + len(status.Version) + EvidenceWeight(status.Evidence) + AnswersWeight(status.Answers)
 	for i := range status.Subscriptions {
 		s := &status.Subscriptions[i]
 		weight += entryWeight + len(s.Name) + len(s.TargetCSV) + len(s.InstalledCSV) + len(s.OfferedCSV)
@@ -82,15 +85,33 @@ func EvidenceWeight(all []v1alpha1.ObjectEvidence) int {
 	weight := 0
 	for i := range all {
 		e := &all[i]
-		weight += entryWeight + len(e.Group) + len(e.Kind) + len(e.Name)
-		for j := range e.Events {
-			v := &e.Events[j]
-			weight += entryWeight + len(v.Kind) + len(v.Name) + len(v.Type) + len(v.Reason) + len(v.Message)
-		}
-		for j := range e.Containers {
-			c := &e.Containers[j]
-			weight += entryWeight + len(c.Pod) + len(c.Name) + len(c.State) + len(c.Reason) + len(c.Log) + len(c.PreviousLog)
-		}
+		weight += entryWeight + len(e.Group) + len(e.Kind) + len(e.Name) + evidenceWeight(&e.Evidence)
 	}
 	return weight
+}
+
+func evidenceWeight(e *v1alpha1.Evidence) int {
+	weight := 0
+	for i := range e.Events {
+		v := &e.Events[i]
+		weight += entryWeight + len(v.Kind) + len(v.Name) + len(v.Type) + len(v.Reason) + len(v.Message)
+	}
+	for i := range e.Containers {
+		c := &e.Containers[i]
+		weight += entryWeight + len(c.Pod) + len(c.Name) + len(c.State) + len(c.Reason) + len(c.Log) + len(c.PreviousLog)
+	}
+	return weight
+}
+
+// AnswersWeight returns the number of bytes that the answers in a Delivery take in memory, by estimate.
+func AnswersWeight(all []v1alpha1.EvidenceAnswer) int {
+	weight := 0
+	for i := range all {
+		weight += requestWeight(&all[i].Request) + len(all[i].Message) + evidenceWeight(&all[i].Evidence)
+	}
+	return weight
+}
+
+func requestWeight(r *v1alpha1.EvidenceRequest) int {
+	return entryWeight + len(r.Group) + len(r.Kind) + len(r.Name) + len(r.Type)
 }

@@ -82,6 +82,7 @@ func New(o Options) (*Collector, error) {
 
 	facts := newFacts(client, looks)
 	related := newRelated(client, facts, looks)
+	reader := explain.New(client)
 	c.served = newServedKinds(client, facts, cache, looks, newQueue(o.Clock, 200*time.Millisecond))
 	c.deliveries = &deliveries{
 		client: client, clock: o.Clock, looks: looks, served: c.served, watchesChanged: watchesChanged, readmitted: make(chan struct{}, 1),
@@ -91,7 +92,8 @@ func New(o Options) (*Collector, error) {
 	c.observer = &observer{
 		clock: o.Clock, looks: looks, cache: cache, served: c.served,
 		drift:     &driftFinder{client: client, cache: cache},
-		health:    &healthReader{client: client, clock: o.Clock, related: related, explain: explain.New(client)},
+		health:    &healthReader{client: client, clock: o.Clock, related: related, explain: reader},
+		answerer:  &answerer{client: client, clock: o.Clock, cache: cache, related: related, explain: reader},
 		publisher: &publisher{client: client, clock: o.Clock, deliveries: c.deliveries},
 		now:       client.Now,
 	}

@@ -35,6 +35,8 @@ type pass struct {
 	// evidenceBefore is the evidence that the status has now, and evidence that of the new status.
 	evidenceBefore map[lineKey]*v1alpha1.Evidence
 	evidence       []v1alpha1.ObjectEvidence
+	// answers are the answers of the new status to the requests for evidence.
+	answers []v1alpha1.EvidenceAnswer
 	// progress reports whether an entry of the inventory is of a kind with progress.
 	progress bool
 	// complete reports whether the pass judged each object of a kind with progress in its present state.
@@ -65,6 +67,7 @@ type observer struct {
 	served    *servedKinds
 	drift     *driftFinder
 	health    *healthReader
+	answerer  *answerer
 	publisher *publisher
 	// now returns the present time by the member's clock.
 	now func() time.Time
@@ -82,6 +85,7 @@ func (o *observer) look(ctx context.Context, name string) error {
 	for i := range p.delivery.Spec.Inventory {
 		o.observe(ctx, p, &p.delivery.Spec.Inventory[i])
 	}
+	o.answerer.answer(ctx, p)
 	if err := o.publisher.publish(ctx, p); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@
 //   - deliverypass.go makes a pass.
 //   - objectwatches.go and the package objectcache keep the records that a pass compares; drift.go compares them.
 //   - health.go and healthinputs.go read the objects that a verdict needs.
+//   - answers.go answers requests for evidence.
 //   - publish.go writes the status.
 //   - desiredwatches.go decides which watches run, and the package boundedwatch keeps them alive.
 //   - The package deliveryindex finds the Deliveries that an event concerns.
@@ -56,6 +57,9 @@
 //
 // Evidence stays in the collector's memory only until the status has it. After that, the status is the memory: a pass that reads no new
 // evidence keeps the present one, and so does a collector that has just started.
+//
+// A person can ask for evidence about an object that is healthy: the Delivery then has a request. The collector answers it every five
+// seconds until it expires (answers.go). The answers stand beside the evidence, so trouble and requests do not disturb each other.
 //
 // If the collector cannot read an object, the object's line stays, for example while a watch has not begun or the
 // member does not answer. If the member refuses a read, the line names the RBAC rule that would allow the read.

@@ -53,6 +53,8 @@ type memory struct {
 	judged map[lineKey]*judgement
 	// gathered has the evidence that the status does not have yet. It is empty for an object whose evidence in the status is out of date.
 	gathered map[lineKey]v1alpha1.Evidence
+	// asked has the requests for evidence in the Delivery, with the last answers; nil if there are none.
+	asked map[askedKey]*asked
 	// holdsEvidence is true if gathered has evidence. Passes over other Deliveries read it.
 	holdsEvidence atomic.Bool
 	// noEvidenceUntil is until when the collector writes no evidence into this Delivery, because the member did not store it.

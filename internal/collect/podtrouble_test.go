@@ -31,10 +31,10 @@ var (
 	replicaSetsGVR = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
 )
 
-// logReads are the paths of the log requests that a kubelet gets.
+// logReads are the paths and the parameters of the log requests that a kubelet gets.
 type logReads struct {
-	mu    sync.Mutex
-	paths []string
+	mu             sync.Mutex
+	paths, queries []string
 }
 
 // kubelet makes a node whose kubelet serves logs and does nothing else.
@@ -44,7 +44,7 @@ func (m *member) kubelet(name, log string) *logReads {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads.mu.Lock()
 		defer reads.mu.Unlock()
-		reads.paths = append(reads.paths, r.URL.Path)
+		reads.paths, reads.queries = append(reads.paths, r.URL.Path), append(reads.queries, r.URL.RawQuery)
 		_, _ = w.Write([]byte(log)) // the API server reports an error
 	}))
 	m.t.Cleanup(server.Close)

@@ -51,14 +51,14 @@ type publisher struct {
 // pass compared the objects.
 func (w *publisher) publish(ctx context.Context, p *pass) error {
 	status := p.status()
-	status.Evidence = p.boundedEvidence(w.clock.Now())
+	status.Evidence, status.Answers = p.boundedEvidence(w.clock.Now()), p.boundedAnswers(w.clock.Now())
 	p.boundGathered(status.Evidence)
 	defer p.memory.countEvidence()
 	if equality.Semantic.DeepEqual(status, p.delivery.Status) {
 		clear(p.memory.gathered)
 		return nil
 	}
-	if left := wordsEvery - w.clock.Since(p.memory.published); left > 0 && sameButMessages(&status, &p.delivery.Status) {
+	if left := wordsEvery - w.clock.Since(p.memory.published); left > 0 && sameButMessages(&status, &p.delivery.Status) && sameAnswers(&status, &p.delivery.Status) {
 		p.recheck(left)
 		return nil
 	}
@@ -66,10 +66,10 @@ func (w *publisher) publish(ctx context.Context, p *pass) error {
 		return nil // a newer Delivery has arrived, and the next pass judges it
 	}
 	written, err := w.write(ctx, p.delivery, status)
-	if len(status.Evidence) > 0 && ctx.Err() == nil && refusesContent(err) {
+	if len(status.Evidence)+len(status.Answers) > 0 && ctx.Err() == nil && refusesContent(err) {
 		// The evidence must not hold back the verdicts.
 		refused := err
-		if status.Evidence = nil; equality.Semantic.DeepEqual(status, p.delivery.Status) {
+		if status.Evidence, status.Answers = nil, nil; equality.Semantic.DeepEqual(status, p.delivery.Status) {
 			w.omitEvidence(ctx, p, refused)
 			return nil
 		}
@@ -122,7 +122,7 @@ func sameButMessages(a, b *v1alpha1.DeliveryStatus) bool {
 	}
 	silent := func(s *v1alpha1.DeliveryStatus) v1alpha1.DeliveryStatus {
 		out := *s
-		out.Evidence = nil
+		out.Evidence, out.Answers = nil, nil
 		out.Objects = slices.Clone(s.Objects)
 		for i := range out.Objects {
 			if out.Objects[i].Reason != v1alpha1.ReasonInstallPlanPending {
@@ -132,6 +132,12 @@ func sameButMessages(a, b *v1alpha1.DeliveryStatus) bool {
 		return out
 	}
 	return equality.Semantic.DeepEqual(silent(a), silent(b))
+}
+
+// sameAnswers reports whether two statuses have the same answers. A person waits for an answer, so its write does not wait as that of other
+// messages. Each request is answered every five seconds only.
+func sameAnswers(a, b *v1alpha1.DeliveryStatus) bool {
+	return equality.Semantic.DeepEqual(a.Answers, b.Answers)
 }
 
 // errOvertaken is the error of a pass during which the Delivery changed. It makes the queue try the Delivery again.
@@ -184,8 +190,8 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 		"metadata": map[string]any{"resourceVersion": d.ResourceVersion, "uid": d.UID},
 		"status":   nil,
 	}
-	if status.ObservedRendering != "" || status.Version != "" || len(status.Objects) > 0 {
-		fields := map[string]any{"observedRendering": nil, "version": nil, "objects": nil, "subscriptions": nil, "evidence": nil}
+	if status.ObservedRendering != "" || status.Version != "" || len(status.Objects) > 0 || len(status.Answers) > 0 {
+		fields := map[string]any{"observedRendering": nil, "version": nil, "objects": nil, "subscriptions": nil, "evidence": nil, "answers": nil}
 		if status.ObservedRendering != "" {
 			fields["observedRendering"] = status.ObservedRendering
 		}
@@ -200,6 +206,9 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 		}
 		if len(status.Evidence) > 0 {
 			fields["evidence"] = status.Evidence
+		}
+		if len(status.Answers) > 0 {
+			fields["answers"] = status.Answers
 		}
 		patch["status"] = fields
 	}
@@ -250,6 +259,14 @@ func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
 		return nil
 	}
 	return evidence.Bound(p.evidence)
+}
+
+// boundedAnswers returns the answers of the new status; nil while the member does not store evidence.
+func (p *pass) boundedAnswers(now time.Time) []v1alpha1.EvidenceAnswer {
+	if now.Before(p.memory.noEvidenceUntil) {
+		return nil
+	}
+	return evidence.BoundAnswers(p.answers)
 }
 
 // boundGathered cuts the gathered evidence as that of the new status is cut, and drops that of objects that the Delivery lists no more.

@@ -25,13 +25,13 @@ type decoded struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 	summary *Summary
-	// evidence is what the collector saw about objects that are not healthy. The index passes it on and does not keep it.
+	// evidence is what the collector saw about objects that are not healthy, or about which a person asked. The index passes it on and does not keep it.
 	evidence Evidence
 }
 
 func newDecoded(d *v1alpha1.Delivery) *decoded {
 	return &decoded{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, summary: Summarise(d),
-		evidence: Evidence{Objects: boundEvidence(d.Status.Evidence)}}
+		evidence: Evidence{Objects: boundEvidence(d.Status.Evidence), Requests: boundRequests(d.Spec.Requests), Answers: AnswersIn(d)}}
 }
 
 // DeepCopyObject implements runtime.Object. The copy has the same summary and evidence, because both never change.

@@ -35,7 +35,7 @@ func boundEvidence(all []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
 		if e.Kind == "" || e.Name == "" || isKnown || !room.take(e.Group, e.Kind, e.Name) {
 			continue
 		}
-		e.Containers = room.containers(is.Containers[:min(len(is.Containers), evidence.MaxContainers)])
+		e.Containers = room.containers(is.Containers[:min(len(is.Containers), evidence.MaxContainers)], evidence.MaxLogs)
 		e.Events = room.events(is.Events[max(0, len(is.Events)-evidence.MaxEvents):])
 		if len(e.Events)+len(e.Containers) > 0 {
 			kept = append(kept, e)
@@ -72,8 +72,9 @@ func (r *room) events(all []v1alpha1.ObservedEvent) (kept []v1alpha1.ObservedEve
 	return kept
 }
 
-func (r *room) containers(all []v1alpha1.ObservedContainer) (kept []v1alpha1.ObservedContainer) {
-	logs := evidence.MaxLogs
+// containers returns the containers, with logs of this many bytes in all.
+func (r *room) containers(all []v1alpha1.ObservedContainer, logs int) (kept []v1alpha1.ObservedContainer) {
+	read := 2 * logs
 	for i := range all {
 		is := &all[i]
 		c := v1alpha1.ObservedContainer{Pod: health.Clean(is.Pod, maxName), Name: health.Clean(is.Name, evidence.MaxKind),
@@ -86,7 +87,7 @@ func (r *room) containers(all []v1alpha1.ObservedContainer) (kept []v1alpha1.Obs
 			continue
 		}
 		for _, l := range []struct{ to, is *string }{{&c.Log, &is.Log}, {&c.PreviousLog, &is.PreviousLog}} {
-			text := cleanLog(*l.is, min(logs, int(*r)))
+			text := cleanLog(*l.is, min(logs, int(*r)), read)
 			r.take(text)
 			logs -= len(text)
 			*l.to = text
@@ -98,10 +99,10 @@ func (r *room) containers(all []v1alpha1.ObservedContainer) (kept []v1alpha1.Obs
 
 // cleanLog makes the end of a log from a member safe for a status and a terminal. The result is valid UTF-8. It keeps newlines and
 // tabs, and no other control or formatting characters, such as escape sequences or bidirectional overrides. It has at most limit
-// bytes, and begins at the beginning of a line if the text has to be cut and has one.
-func cleanLog(text string, limit int) string {
-	if far := 2 * evidence.MaxLogs; len(text) > far {
-		text = text[len(text)-far:]
+// bytes, and begins at the beginning of a line if the text has to be cut and has one. Of a longer text it reads the last bytes only.
+func cleanLog(text string, limit, read int) string {
+	if len(text) > read {
+		text = text[len(text)-read:]
 	}
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {

@@ -28,10 +28,14 @@ type Change struct {
 	Evidence Evidence
 }
 
-// Evidence is what the collector saw on the member about the objects of a Delivery that are not healthy. Its texts are clean, and
+// Evidence is what the collector saw on the member about the objects of a Delivery: those that are not healthy, and those about which a
+// person asked. Its texts are clean, and
 // fit the schema of a MemberReport.
 type Evidence struct {
 	Objects []v1alpha1.ObjectEvidence
+	// Requests are the requests for evidence in the Delivery, and Answers the collector's answers to them.
+	Requests []v1alpha1.EvidenceRequest
+	Answers  []v1alpha1.EvidenceAnswer
 	// Omitted is true if the Delivery may have evidence that the host did not keep, because the list had too much.
 	Omitted bool
 }

@@ -92,7 +92,7 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 
 // boundEvidence takes the evidence away from a listed Delivery if the list has too much of it.
 func (d *lister) boundEvidence(e *decoded) {
-	weight := boundedread.EvidenceWeight(e.evidence.Objects)
+	weight := boundedread.EvidenceWeight(e.evidence.Objects) + boundedread.AnswersWeight(e.evidence.Answers)
 	if d.evidence+weight > maxListedEvidence {
 		e.evidence = Evidence{Omitted: true}
 		return

@@ -28,6 +28,7 @@ func (o observer) Changed(_ *deliveries.Index, c deliveries.Change) {
 	if c.Was == nil && len(c.Is.Secrets) > 0 || c.Was != nil && !slices.Equal(c.Was.Secrets, c.Is.Secrets) {
 		o.pusher.secrets.enlist(key, o.conn.Name())
 	}
+	o.requests.compare(key, &c)
 	if c.IsNews {
 		o.queue.Add(key)
 	}
@@ -43,6 +44,7 @@ func (o observer) vanished(was *deliveries.Summary) {
 			h.ForgetOutcome()
 		}
 	})
+	o.requests.forget(key)
 	o.pusher.secrets.enlist(key, o.conn.Name())
 	o.queue.Add(key)
 }

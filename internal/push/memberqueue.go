@@ -37,6 +37,8 @@ type memberQueue struct {
 	breaker   *breaker
 	histories histories
 	approvals approvals
+	// requests is what became of the requests for evidence in the member's Deliveries.
+	requests requestWrites
 	// dueSecrets are the Secrets that are due for a check.
 	dueSecrets dueSecrets
 }
@@ -55,6 +57,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 		native:     apply.NewNativeKinds(),
 		histories:  histories{clock: clk},
 		approvals:  approvals{clock: clk},
+		requests:   requestWrites{clock: clk},
 	}
 	q.deliveries = pusher.deliveries.Open(conn, observer{q})
 	return q
@@ -68,6 +71,7 @@ func (q *memberQueue) run(ctx context.Context) {
 	inflight.Serve(ctx, q.queue, q.conn.Limit(), func(key Key) {
 		if !q.park(key) {
 			q.push(ctx, key)
+			q.writeRequests(ctx, key)
 		}
 	})
 	<-ctx.Done() // the caller closes the index of the member's Deliveries when run returns, so not before ctx ends
@@ -222,6 +226,7 @@ func (q *memberQueue) probed(was, is member.ProbeResult) {
 func (q *memberQueue) drop(key Key) {
 	q.histories.forget(key)
 	q.approvals.forget(key)
+	q.requests.forget(key)
 	q.breaker.unpark(key)
 	q.deliveries.Forget(key)
 }

@@ -45,7 +45,8 @@ func withoutField(t *testing.T, path ...string) (restore func()) {
 		}
 		probe := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Delivery",
 			"metadata": map[string]any{"namespace": v1alpha1.SystemNamespace, "name": "strict"},
-			"spec": map[string]any{"seal": "s", "wrapper": map[string]any{"kind": "ClusterFederated", "name": "strict", "uid": "u", "generation": int64(1)},
+			"spec": map[string]any{"seal": "s", "requests": []any{map[string]any{"kind": "A", "name": "a", "type": "Logs", "expires": "2026-01-01T10:00:00Z"}},
+				"wrapper":   map[string]any{"kind": "ClusterFederated", "name": "strict", "uid": "u", "generation": int64(1)},
 				"inventory": []any{map[string]any{"kind": "A", "name": "a", "state": "Pending", "rendering": "r", "adopted": "Yes", "uid": "u", "fields": "f"}}}}}
 		err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := admin.Create(ctx, probe.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))

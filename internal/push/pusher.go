@@ -36,6 +36,8 @@ type Pusher struct {
 	secrets secretResync
 	// kept are the objects that passes kept on members, until an event reports them.
 	kept keptObjects
+	// requests are the requests for evidence that Deliveries are to have.
+	requests evidenceRequests
 	// unrecorded are the objects that passes applied without being able to record them in the Delivery.
 	unrecorded plan.Unrecorded
 
@@ -134,6 +136,7 @@ func (p *Pusher) SetDesired(memberName string, desired *plan.Desired) {
 // RemoveDesired deletes the desired state of a pair. The objects on the member stay as they are.
 func (p *Pusher) RemoveDesired(key Key, memberName string) {
 	p.desired.remove(key, memberName)
+	p.requests.written(plan.Pair{Member: memberName, Key: key}, nil)
 	p.secrets.enlist(key, memberName)
 	if q := p.queue(memberName); q != nil {
 		q.drop(key)
@@ -219,6 +222,7 @@ func (p *Pusher) probed(name string, was, is member.ProbeResult) {
 	}
 	if was.Usable() != is.Usable() || was.Reason != is.Reason {
 		p.wakeAllOf(name)
+		p.requests.wakeAllOf(name)
 	}
 }
 

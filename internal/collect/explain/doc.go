@@ -5,6 +5,8 @@
 // what it owns, and its failing containers with the ends of their logs. Package federate/health has the rules for causes, and package
 // federate/evidence makes the evidence.
 //
+// Answer reads the evidence for which a person asks: the events about an object, or the logs of all its containers, also if it is healthy.
+//
 // A Reader reads only pods that belong to the object: it follows owner references from the pod to a workload that a Delivery
 // lists, or to the operator that a listed Subscription installs. So a wrapper shows nothing of other workloads in the namespace.
 package explain

@@ -63,8 +63,13 @@ func (r *Reader) belongingsOf(ctx context.Context, obj, csv *unstructured.Unstru
 
 // ofOperator reads the Deployments that OLM made of a CSV, and their pods. OLM makes the CSV their owner.
 func (r *Reader) ofOperator(ctx context.Context, csv *unstructured.Unstructured) (belongings, error) {
+	return r.ofDeployments(ctx, csv, health.OperatorDeployments(csv))
+}
+
+// ofDeployments reads the Deployments of a CSV with these names, and their pods.
+func (r *Reader) ofDeployments(ctx context.Context, csv *unstructured.Unstructured, names []string) (belongings, error) {
 	var all belongings
-	for _, name := range health.OperatorDeployments(csv) {
+	for _, name := range names {
 		deployment, err := r.client.Read(ctx, deploymentsGVR, csv.GetNamespace(), name)
 		if apierrors.IsNotFound(err) {
 			continue

@@ -18,6 +18,8 @@ const (
 	logRead  = 1 << 20
 	// logTail is how many bytes of them LogTail returns at most.
 	logTail = 8 << 10
+	// askedLines is how many lines LogSince asks for.
+	askedLines = 1000
 	// logTimeout is how long the kubelet may take. It does not answer if its node is down.
 	logTimeout = 3 * time.Second
 )
@@ -25,17 +27,34 @@ const (
 // LogTail returns the end of a container's log: the last 40 lines, or as many of them as fit into 8 KiB. The result begins with a whole
 // line. If previous is true, it is the log of the container before its last restart.
 func (c *Client) LogTail(ctx context.Context, namespace, pod, container string, previous bool) (string, error) {
+	return c.log(ctx, namespace, pod, container, map[string]string{"previous": strconv.FormatBool(previous), "tailLines": strconv.Itoa(logLines)}, logTail)
+}
+
+// LogSince returns the end of the log of a container's present or last run: the last 1,000 lines, or as many of them as fit into size bytes.
+// It leaves out lines that are older than sinceSeconds; 0 leaves out none.
+func (c *Client) LogSince(ctx context.Context, namespace, pod, container string, sinceSeconds, size int) (string, error) {
+	params := map[string]string{"tailLines": strconv.Itoa(askedLines)}
+	if sinceSeconds > 0 {
+		params["sinceSeconds"] = strconv.Itoa(sinceSeconds)
+	}
+	return c.log(ctx, namespace, pod, container, params, size)
+}
+
+func (c *Client) log(ctx context.Context, namespace, pod, container string, params map[string]string, size int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	// The API server answers with text. client-go asks for JSON unless the request says otherwise.
-	body, err := c.Discovery.Get().AbsPath("/api/v1").Namespace(namespace).Resource("pods").Name(pod).SubResource("log").SetHeader("Accept", "text/plain, */*").
-		Param("container", container).Param("previous", strconv.FormatBool(previous)).
-		Param("tailLines", strconv.Itoa(logLines)).Param("limitBytes", strconv.Itoa(logRead)).Stream(ctx)
+	req := c.Discovery.Get().AbsPath("/api/v1").Namespace(namespace).Resource("pods").Name(pod).SubResource("log").SetHeader("Accept", "text/plain, */*").
+		Param("container", container).Param("limitBytes", strconv.Itoa(logRead))
+	for name, value := range params {
+		req.Param(name, value)
+	}
+	body, err := req.Stream(ctx)
 	if err != nil {
 		return "", fmt.Errorf("reading the log of container %s of pod %s: %w", container, pod, err)
 	}
 	defer func() { _ = body.Close() }() // the text was read
-	text, err := readTail(io.LimitReader(body, logRead), logTail)
+	text, err := readTail(io.LimitReader(body, logRead), size)
 	if err != nil {
 		return "", fmt.Errorf("reading the log of container %s of pod %s: %w", container, pod, err)
 	}

@@ -30,7 +30,11 @@ type delivery struct {
 	seals deliveries.Seals
 
 	// there is the member's Delivery of the wrapper, as the pass last read or wrote it; nil when the member has none.
+	// Its spec has no requests for evidence: these are in the field requests.
 	there *v1alpha1.Delivery
+	// requests are the requests for evidence that the Delivery has. A pass neither needs nor changes them: they are no part of what the
+	// wrapper desires, so they make no difference when the pass compares the spec, and each write of the spec keeps them.
+	requests []v1alpha1.EvidenceRequest
 	// writes is the number of writes and deletions of the Delivery that the API server accepted.
 	writes int
 }
@@ -65,8 +69,14 @@ func (d *delivery) read(ctx context.Context) error {
 	if d.desired.Leaving() && found.Spec.Wrapper.UID != d.desired.Wrapper.UID {
 		return nil
 	}
-	d.there = found
+	d.take(found)
 	return nil
+}
+
+// take makes a Delivery from the member the present one, and puts its requests aside.
+func (d *delivery) take(found *v1alpha1.Delivery) {
+	d.there, d.requests = found, found.Spec.Requests
+	found.Spec.Requests = nil
 }
 
 // write writes spec to the Delivery. The request tests the uid and the generation that the pass read last, so that two
@@ -96,6 +106,9 @@ func (d *delivery) isUnchanged(ctx context.Context) bool {
 
 func (d *delivery) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) error {
 	if d.there != nil {
+		if d.there.Spec.Wrapper.UID == spec.Wrapper.UID { // the requests were for this wrapper, and not for an earlier one of its name
+			spec.Requests = d.requests
+		}
 		return d.patch(ctx, d.there.UID, d.there.Generation, []memberapi.Operation{{Op: "replace", Path: "/spec", Value: spec}})
 	}
 	return d.send(ctx, d.conn.REST().Post().AbsPath(deliveries.Path("")...), &v1alpha1.Delivery{
@@ -134,7 +147,7 @@ func (d *delivery) send(ctx context.Context, req *rest.Request, content any) err
 	if err := answer.Into(written); err != nil {
 		return fmt.Errorf("writing Delivery %s on member %s: %w", name, d.conn.Name(), err)
 	}
-	d.there = written
+	d.take(written)
 	d.writes++
 	return nil
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evidencerequest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/evidence"
+)
+
+// MaxOnMember is how many requests the Deliveries of one member may have in all. It bounds the work of the collector, and what the answers
+// take of the host's memory.
+const MaxOnMember = 32
+
+// Ask is a report with a request that may be sent.
+type Ask struct {
+	// Report identifies the report, for example by namespace and name.
+	Report string
+	// Created is when the report was created, and Expires when it ends.
+	Created, Expires time.Time
+	// Delivery identifies the Delivery that gets the request.
+	Delivery string
+	// Type, Object and SinceSeconds are what the person asks for.
+	Type         v1alpha1.EvidenceType
+	Object       v1alpha1.ReportedObject
+	SinceSeconds int32
+}
+
+// AskOf returns the request of a report.
+func AskOf(report *v1alpha1.MemberReport, delivery string) Ask {
+	return Ask{Report: report.Namespace + "/" + report.Name, Created: report.CreationTimestamp.Time, Expires: Expires(report), Delivery: delivery,
+		Type: report.Spec.Request, Object: report.Spec.Object, SinceSeconds: report.Spec.SinceSeconds}
+}
+
+// asks reports whether a request in a Delivery is for the same evidence as this report.
+func (a *Ask) asks(r *v1alpha1.EvidenceRequest) bool {
+	return r.Type == a.Type && r.Group == a.Object.Group && r.Kind == a.Object.Kind && r.Name == a.Object.Name
+}
+
+// Assigned are the requests on one member, as its Deliveries get them.
+type Assigned struct {
+	// Lists has the requests of each Delivery, sorted by object and type.
+	Lists map[string][]v1alpha1.EvidenceRequest
+	// Waiting has the reports for which there was no place.
+	Waiting map[string]bool
+}
+
+// Assign returns the requests that the Deliveries of one member get: at most 4 each, and 32 in all. Reports that ask for the same evidence
+// share a request, which lasts until the last of them ends and leaves out no line that one of them wants. The oldest reports come first.
+func Assign(asks []Ask) Assigned {
+	asks = slices.SortedFunc(slices.Values(asks), func(a, b Ask) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Report, b.Report)) })
+	out, total := Assigned{Lists: make(map[string][]v1alpha1.EvidenceRequest), Waiting: make(map[string]bool)}, 0
+	for i := range asks {
+		a := &asks[i]
+		list := out.Lists[a.Delivery]
+		expires := metav1.NewTime(a.Expires.UTC().Truncate(time.Second)) // as JSON has it
+		if known := slices.IndexFunc(list, func(r v1alpha1.EvidenceRequest) bool { return a.asks(&r) }); known >= 0 {
+			r := &list[known]
+			if r.SinceSeconds == 0 || a.SinceSeconds == 0 {
+				r.SinceSeconds = 0 // all lines
+			} else {
+				r.SinceSeconds = max(r.SinceSeconds, a.SinceSeconds)
+			}
+			if r.Expires.Before(&expires) {
+				r.Expires = expires
+			}
+			continue
+		}
+		if len(list) >= evidence.MaxAnswers || total >= MaxOnMember {
+			out.Waiting[a.Report] = true
+			continue
+		}
+		total++
+		out.Lists[a.Delivery] = append(list, v1alpha1.EvidenceRequest{Group: a.Object.Group, Kind: a.Object.Kind, Name: a.Object.Name, Type: a.Type,
+			SinceSeconds: a.SinceSeconds, Expires: expires})
+	}
+	for _, list := range out.Lists {
+		slices.SortFunc(list, func(a, b v1alpha1.EvidenceRequest) int {
+			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
+		})
+	}
+	return out
+}
+
+// AnswerTo returns the answer to a report among the answers of its Delivery; nil if there is none. list has the requests of the Delivery: an
+// answer counts only if it is to the present request, so that the answer to an earlier request of the same kind is not taken for it.
+func AnswerTo(a *Ask, list []v1alpha1.EvidenceRequest, answers []v1alpha1.EvidenceAnswer) *v1alpha1.EvidenceAnswer {
+	for i := range answers {
+		is := &answers[i]
+		if a.asks(&is.Request) && slices.ContainsFunc(list, func(r v1alpha1.EvidenceRequest) bool { return Same(&r, &is.Request) }) {
+			return is
+		}
+	}
+	return nil
+}
+
+// Same reports whether two requests are equal.
+func Same(a, b *v1alpha1.EvidenceRequest) bool {
+	return a.Group == b.Group && a.Kind == b.Kind && a.Name == b.Name && a.Type == b.Type && a.SinceSeconds == b.SinceSeconds && a.Expires.Equal(&b.Expires)
+}
+
+// SameList reports whether two lists of requests are equal.
+func SameList(a, b []v1alpha1.EvidenceRequest) bool {
+	return slices.EqualFunc(a, b, func(x, y v1alpha1.EvidenceRequest) bool { return Same(&x, &y) })
+}
