@@ -94,7 +94,7 @@ usage.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the events may be of another cluster with the same failure")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the events may be of another cluster with the same failure. With --object: the clusters to ask")
 	f.StringVar(&o.Object, "object", "", "show only events about this object of the wrapper, for example Deployment/web; ask the clusters if the host has no report of it")
 	f.DurationVar(&o.Since, "since", 0, "show only events that were seen within this time, for example 90s, 10m or 2h (0: all that the host has)")
 	f.BoolVarP(&o.Watch, "watch", "w", false, "go on and print new events")
