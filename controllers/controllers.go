@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-dev/fairlead/controllers/federated"
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
 	"github.com/fairlead-dev/fairlead/controllers/memberreport"
+	"github.com/fairlead-dev/fairlead/controllers/reportrequest"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/admission"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
@@ -108,7 +109,8 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	registry = membercluster.New(local, fleet, orphans, host, o.Version, o.MaxInflight, o.Clock)
 	reports := memberreport.New(local, store, o.Clock, o.MemberReportsMemory)
-	if err := errors.Join(registry.SetupWithManager(local), reports.SetupWithManager(local)); err != nil {
+	requests := reportrequest.New(local, store, pusher, o.Clock)
+	if err := errors.Join(registry.SetupWithManager(local), reports.SetupWithManager(local), requests.SetupWithManager(local)); err != nil {
 		return nil, err
 	}
 	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), orphans, loops...), federated.NewHistory(local, history)} {

@@ -74,6 +74,9 @@ func Name(wrapper string, key Key) string {
 
 var suffix = regexp.MustCompile(`\.([0-9a-f]{10})$`)
 
+// HasKey reports whether a name is one that Name returns for some wrapper. A MemberReport with a request has no such name.
+func HasKey(name string) bool { return suffix.MatchString(name) }
+
 // KeyIn returns the key in the name of a MemberReport. ok is false if the name is not one that Name returns for this wrapper.
 func KeyIn(name, wrapper string) (key Key, ok bool) {
 	found := suffix.FindStringSubmatch(name)

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reportrequest is the loop of the MemberReports with a request: a person asks one member for logs or events of an object.
+//
+// A request passes through these files:
+//
+//  1. controller.go reads the report once, checks it by the rules of package federate/evidencerequest, and deletes it when it expires.
+//  2. pairs.go turns the reports into the requests of each Delivery, and gives them to package push, which writes them. It gets the
+//     members' answers out of the Deliveries.
+//  3. write.go writes the answer, or why there is none, into the status of the report.
+//
+// The reports are the only memory. After a restart the loop reads each one, and sets the requests again. Package push then writes them even
+// if the Delivery has them already: that write changes nothing, and its answer has what the collector has answered meanwhile.
+//
+// The reports of package memberreport have names that no report with a request may have, so the loop leaves them out by their metadata
+// alone. Without reports that have a request, the loop sends nothing.
+package reportrequest

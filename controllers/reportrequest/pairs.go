@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reportrequest
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	rules "github.com/fairlead-dev/fairlead/federate/evidencerequest"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/push"
+)
+
+// leftoverAfter is after which time the loop takes requests of which it knows no report out of a Delivery. After a start of the manager it
+// has read the reports until then. If it has not, it sets their requests again.
+const leftoverAfter = 10 * time.Second
+
+// Pusher writes the requests of a pair into the Delivery on the member. push.Pusher implements it.
+type Pusher interface {
+	// SetRequests sets all requests that the Delivery of a pair is to have. It does not block.
+	SetRequests(key deliveries.Key, memberName string, requests []v1alpha1.EvidenceRequest)
+	// RequestsOf reports whether the Delivery has them. If not, the problem is why; nil while there is no reason.
+	RequestsOf(key deliveries.Key, memberName string) (isWritten bool, problem *rules.Problem)
+	// OnRequests sets the listener that gets what becomes of the requests.
+	OnRequests(l push.RequestListener)
+}
+
+// pair is one wrapper on one member.
+type pair struct {
+	key    deliveries.Key
+	member string
+}
+
+// pairs has the requests of all pairs, and the members' answers to them. It is safe for concurrent use.
+type pairs struct {
+	deliveries *deliveries.Store
+	pusher     Pusher
+	clock      clock.PassiveClock
+	// wake enqueues an item. It must not block.
+	wake func(item, time.Duration)
+
+	mu sync.Mutex
+	// asks has the reports whose requests may be sent.
+	asks map[types.NamespacedName]*ask
+	all  map[pair]*onPair
+}
+
+// ask is the request of one report.
+type ask struct {
+	pair pair
+	rules.Ask
+	// waits is true if there is no place for it.
+	waits bool
+}
+
+// onPair is what the loop has about one pair with requests.
+type onPair struct {
+	// wrapper is the uid of the wrapper.
+	wrapper types.UID
+	// list are the requests of the Delivery.
+	list []v1alpha1.EvidenceRequest
+	// answers are the last answers of the member, which arrived at the time at.
+	answers []v1alpha1.EvidenceAnswer
+	at      time.Time
+}
+
+func newPairs(store *deliveries.Store, pusher Pusher, clk clock.PassiveClock, wake func(item, time.Duration)) *pairs {
+	p := &pairs{deliveries: store, pusher: pusher, clock: clk, wake: wake, asks: make(map[types.NamespacedName]*ask), all: make(map[pair]*onPair)}
+	store.Subscribe(p)
+	pusher.OnRequests(p.requested)
+	return p
+}
+
+// ask sends the request of a report, if it is not sent yet, and returns what became of it.
+func (p *pairs) ask(name types.NamespacedName, is *report) outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	on := pair{is.key, is.member}
+	if p.asks[name] == nil {
+		if known := p.all[on]; known == nil || known.wrapper != is.spec.Spec.Wrapper.UID {
+			p.all[on] = &onPair{wrapper: is.spec.Spec.Wrapper.UID}
+		}
+		p.asks[name] = &ask{pair: on, Ask: rules.AskOf(is.spec, is.key.Delivery())}
+		p.assign(is.member)
+	}
+	a, known := p.asks[name], p.all[on]
+	if a.waits {
+		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestLimitReached, Message: fmt.Sprintf("the wrapper has 4 requests on member %s already, or the member has %d: "+
+			"the request waits until one of them ends", is.member, rules.MaxOnMember)}}
+	}
+	isWritten, problem := p.pusher.RequestsOf(is.key, is.member)
+	if problem != nil {
+		return outcome{Problem: *problem}
+	}
+	if answer := rules.AnswerTo(&a.Ask, known.list, known.answers); answer != nil {
+		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonAnswered, Message: answer.Message}, answer: answer, at: known.at}
+	}
+	if !isWritten {
+		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestPending, Message: fmt.Sprintf("the request is on its way to member %s", is.member)}}
+	}
+	return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestPending, Message: fmt.Sprintf("member %s has the request, and its collector has not answered yet; if that takes more than "+
+		"some seconds, see condition CollectorReady of the MemberCluster", is.member)}}
+}
+
+// remove takes back the request of a report.
+func (p *pairs) remove(name types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.asks[name]; a != nil {
+		delete(p.asks, name)
+		p.assign(a.pair.member)
+	}
+}
+
+// withdraw takes the requests out of the Delivery of a pair without reports.
+func (p *pairs) withdraw(on pair) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all[on] == nil {
+		p.pusher.SetRequests(on.key, on.member, nil)
+	}
+}
+
+// assign decides which requests the Deliveries of one member get, and sets those that have changed.
+func (p *pairs) assign(member string) {
+	var asks []rules.Ask
+	used := make(map[pair]bool)
+	for _, a := range p.asks {
+		if a.pair.member == member {
+			asks = append(asks, a.Ask)
+			used[a.pair] = true
+		}
+	}
+	is := rules.Assign(asks)
+	for name, a := range p.asks {
+		if a.pair.member == member && a.waits != is.Waiting[a.Report] {
+			a.waits = is.Waiting[a.Report]
+			p.wake(item{report: name}, 0)
+		}
+	}
+	for on, known := range p.all {
+		if on.member != member {
+			continue
+		}
+		list := is.Lists[on.key.Delivery()]
+		if !rules.SameList(known.list, list) || !used[on] {
+			known.list = list
+			p.pusher.SetRequests(on.key, on.member, list)
+		}
+		if !used[on] {
+			delete(p.all, on)
+		}
+	}
+}
+
+// requested gets what became of the requests of a pair. It is a push.RequestListener.
+func (p *pairs) requested(key deliveries.Key, member string, d *v1alpha1.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	on := pair{key, member}
+	// An answer that the watch has brought may be newer than the Delivery in the answer to the write.
+	if known := p.all[on]; known != nil && d != nil && d.Spec.Wrapper.UID == known.wrapper && known.answers == nil {
+		known.answers, known.at = deliveries.AnswersIn(d), p.clock.Now()
+	}
+	p.wakeAsking(on)
+}
+
+// wakeAsking enqueues the reports that ask about a pair.
+func (p *pairs) wakeAsking(on pair) {
+	for name, a := range p.asks {
+		if a.pair == on {
+			p.wake(item{report: name}, 0)
+		}
+	}
+}
+
+var _ deliveries.Listener = &pairs{}
+
+// Changed implements deliveries.Listener.
+func (p *pairs) Changed(x *deliveries.Index, c deliveries.Change) {
+	if c.Is == nil || c.Evidence.Omitted {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.all) == 0 && len(c.Evidence.Requests) == 0 || p.deliveries.Of(x.Member()) != x {
+		return
+	}
+	on := pair{deliveries.KeyOf(c.Is.Wrapper), x.Member()}
+	if on.key.Delivery() != c.Name {
+		return
+	}
+	known := p.all[on]
+	if known == nil {
+		if len(c.Evidence.Requests) > 0 {
+			p.wake(item{pair: on}, leftoverAfter)
+		}
+		return
+	}
+	if known.wrapper != c.Is.Wrapper.UID || len(known.answers) == len(c.Evidence.Answers) && reflect.DeepEqual(known.answers, c.Evidence.Answers) {
+		return
+	}
+	known.answers, known.at = c.Evidence.Answers, p.clock.Now()
+	p.wakeAsking(on)
+}
+
+// Listed implements deliveries.Listener.
+func (*pairs) Listed(*deliveries.Index, map[string]int64) {}
+
+// Readable implements deliveries.Listener.
+func (*pairs) Readable(*deliveries.Index, bool) {}
+
+// Unreadable implements deliveries.Listener.
+func (*pairs) Unreadable(*deliveries.Index) {}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reportrequest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	rules "github.com/fairlead-dev/fairlead/federate/evidencerequest"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+const (
+	// answersEvery is how often the loop writes a report at most if its answer changes, and reasonsEvery if its reason does.
+	answersEvery, reasonsEvery = 5 * time.Second, time.Second
+	// writeBurst is how many writes of all reports the loop may do at once, and writeRate how many a second after that. etcd keeps every
+	// version of a report until it compacts, and each may have 32 KiB of logs.
+	writeBurst, writeRate = 100, 20
+)
+
+func newWrites() *rate.Limiter { return rate.NewLimiter(writeRate, writeBurst) }
+
+// report is a MemberReport that the loop has read. Only written and is change.
+type report struct {
+	uid types.UID
+	// asks is true if the report has a request. The other fields are set only then.
+	asks bool
+	// spec has the namespace, name, times and spec of the report.
+	spec    *v1alpha1.MemberReport
+	expires time.Time
+	key     deliveries.Key
+	// isBeside is true if the namespace of the report is that in which the wrapper has its reports.
+	isBeside bool
+	member   string
+
+	// is is what the status has. written is when the loop wrote it last; zero if this process has not written it.
+	is      stored
+	written time.Time
+}
+
+// stored is what the status of a report has.
+type stored struct {
+	rules.Problem
+	evidence [sha256.Size]byte
+}
+
+func newReport(whole *v1alpha1.MemberReport) *report {
+	is := &report{uid: whole.UID, asks: whole.Spec.Request != ""}
+	if !is.asks {
+		return is
+	}
+	var id v1alpha1.WrapperIdentity
+	id, is.isBeside = rules.Identity(whole)
+	is.key, is.member, is.expires = deliveries.KeyOf(id), whole.Spec.Cluster, rules.Expires(whole)
+	is.is = stored{Problem: rules.Problem{Reason: whole.Status.Reason, Message: whole.Status.Message}, evidence: digest(&whole.Status.Evidence)}
+	is.spec = &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: whole.Namespace, Name: whole.Name, CreationTimestamp: whole.CreationTimestamp}, Spec: whole.Spec}
+	return is
+}
+
+// outcome is what became of a request: the reason and the message of the status, and the answer; nil if there is none.
+type outcome struct {
+	rules.Problem
+	answer *v1alpha1.EvidenceAnswer
+	// at is when the answer arrived.
+	at time.Time
+}
+
+func digest(e *v1alpha1.Evidence) [sha256.Size]byte {
+	encoded, err := json.Marshal(e)
+	if err != nil {
+		return [sha256.Size]byte{} // cannot happen: the types have only texts, numbers and times
+	}
+	return sha256.Sum256(encoded)
+}
+
+// write writes the status of a report, if it is not as wanted. wait is after which time the loop has to try again; 0 for never. Without an
+// answer, the evidence of an earlier answer stays.
+func (r *Reconciler) write(ctx context.Context, name types.NamespacedName, is *report, want outcome, now time.Time) (wait time.Duration, err error) {
+	next := stored{Problem: want.Problem, evidence: is.is.evidence}
+	if want.answer != nil {
+		next.evidence = digest(&want.answer.Evidence)
+	}
+	if next == is.is {
+		return 0, nil
+	}
+	every := answersEvery
+	if next.Reason != is.is.Reason {
+		every = reasonsEvery
+	}
+	if wait = is.written.Add(every).Sub(now); wait > 0 {
+		return wait, nil
+	}
+	reserved := r.writes.ReserveN(now, 1)
+	if wait = reserved.DelayFrom(now); wait > 0 {
+		reserved.CancelAt(now)
+		return max(wait, reasonsEvery), nil
+	}
+	patch, err := statusPatch(is, want)
+	if err != nil {
+		return 0, fmt.Errorf("encoding the status of MemberReport %s: %w", name, err)
+	}
+	obj := &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	err = r.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it was deleted, perhaps with another of this name in its place
+		return reasonsEvery, nil
+	case err != nil:
+		return 0, fmt.Errorf("writing the status of MemberReport %s: %w", name, err)
+	}
+	is.is, is.written = next, now
+	return 0, nil
+}
+
+// statusPatch is the merge patch that writes a status. The API server refuses it if the report has another uid.
+func statusPatch(is *report, want outcome) ([]byte, error) {
+	status := map[string]any{"object": is.spec.Spec.Object, "cluster": is.member, "reason": want.Reason, "message": nil}
+	if want.Message != "" {
+		status["message"] = want.Message
+	}
+	if want.answer != nil {
+		status["observedTime"], status["events"], status["containers"] = metav1.NewTime(want.at.UTC()), nil, nil
+		if len(want.answer.Events) > 0 {
+			status["events"] = want.answer.Events
+		}
+		if len(want.answer.Containers) > 0 {
+			status["containers"] = want.answer.Containers
+		}
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": is.uid}, "status": status})
+}
