@@ -12,7 +12,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signals = append(signals, syscall.SIGHUP) // when a terminal closes, hostctl still deletes its requests
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	root := New(streams)
 	if isPlugin(os.Args[0]) {

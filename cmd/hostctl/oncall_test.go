@@ -111,6 +111,7 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 	w := build.Federated("web").In("shop").To("eu-1").With(build.ConfigMap("settings")).InWaves(v1alpha1.FailurePause, build.Wave("first", "eu-1"), build.Wave("last")).Obj()
 	must(host.Create(t.Context(), w))
 	w.Status.ObservedGeneration = w.Generation
+	w.Status.Placement.Clusters = []string{"eu-1"}
 	w.Status.Clusters = []v1alpha1.ClusterStatus{{Name: "eu-1", State: v1alpha1.StateDegraded, Reason: "CrashLoopBackOff", Message: "Deployment web: it crashes",
 		LastTransitionTime: metav1.Now()}}
 	must(host.Status().Update(t.Context(), w))
@@ -170,6 +171,71 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 			}
 		})
 	}
+
+	// Without a manager, this test answers the requests.
+	answer := func(logs string, earlier ...string) {
+		t.Helper()
+		must(wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+			list := &v1alpha1.MemberReportList{}
+			if err := host.List(ctx, list, client.InNamespace("shop")); err != nil {
+				return false, err
+			}
+			for i := range list.Items {
+				asked := &list.Items[i]
+				if asked.Spec.Request == "" || asked.Status.Reason != "" && len(earlier) == 0 {
+					continue
+				}
+				if asked.Spec.Cluster != "eu-1" || asked.Spec.Object.Name != "settings" || !strings.HasPrefix(asked.Name, "web-") || len(asked.OwnerReferences) != 1 {
+					t.Errorf("%+v", asked)
+				}
+				asked.Status = v1alpha1.MemberReportStatus{Reason: v1alpha1.ReasonAnswered, Cluster: "eu-1", ObservedTime: metav1.Now()}
+				asked.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: "Running", Log: logs}}
+				return true, host.Status().Update(ctx, asked)
+			}
+			return false, nil
+		}))
+	}
+	requests := func() (names []string) {
+		t.Helper()
+		list := &v1alpha1.MemberReportList{}
+		must(host.List(t.Context(), list))
+		for i := range list.Items {
+			if list.Items[i].Spec.Request != "" {
+				names = append(names, list.Items[i].Name)
+			}
+		}
+		return names
+	}
+
+	t.Run("logs --object", func(t *testing.T) {
+		var out, said output
+		ended := make(chan int)
+		go func() {
+			ended <- Execute(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said},
+				[]string{"logs", "web", "-n", "shop", "--object", "ConfigMap/settings", "--cluster", "eu-1"})
+		}()
+		answer("all is well")
+		if code := <-ended; code != exit.Done || out.String() != "[eu-1/web-1/app] all is well\n" || len(requests()) > 0 {
+			t.Errorf("code %d, requests %v\n%s\n%s", code, requests(), out.String(), said.String())
+		}
+	})
+
+	t.Run("logs -f", func(t *testing.T) {
+		var out, said output
+		ctx, interrupt := context.WithCancel(t.Context())
+		ended := make(chan int)
+		go func() {
+			ended <- Execute(ctx, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said},
+				[]string{"logs", "web", "-n", "shop", "--object", "ConfigMap/settings", "--cluster", "eu-1", "-f"})
+		}()
+		answer("one")
+		answer("one\ntwo", "one")
+		must(wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return strings.Contains(out.String(), "two"), nil }))
+		interrupt()
+		if code := <-ended; code != exit.Done || out.String() != "[eu-1/web-1/app] one\n[eu-1/web-1/app] two\n" || len(requests()) > 0 {
+			t.Errorf("code %d, requests %v\n%s\n%s", code, requests(), out.String(), said.String())
+		}
+	})
 
 	t.Run("events -w", func(t *testing.T) {
 		var out, said output

@@ -40,20 +40,20 @@ const crashed = "Deployment web: pod web-7d9f8b6c5-abcde: container app has cras
 
 // memberReports returns the reports of crashing, one about another object on the same member, and one of another wrapper.
 func memberReports(w v1alpha1.Wrapper) []client.Object {
-	web := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", "eu-1", "eu-2")
+	web := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1", "eu-2")
 	web.Status.ObservedTime = ago(12 * time.Second)
 	web.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-7d9f8b6c5-abcde", Type: "Warning", Reason: "BackOff", Count: 9, LastTime: ago(time.Minute)}}
 	web.Status.Containers = []v1alpha1.ObservedContainer{
 		{Pod: "web-7d9f8b6c5-abcde", Name: "proxy", State: "Waiting"},
 		{Pod: "web-7d9f8b6c5-abcde", Name: "app", State: "Waiting", Reason: "CrashLoopBackOff", Restarts: 7,
 			Log: "reading /etc/web/config\nconnecting\npanic: DATABASE_URL is not set\n\n\tmain.main() /src/cmd/web/main.go:42: a line that is too long for a terminal of 80 columns\n"}}
-	cache := build.MemberReport(w, "2", "Deployment", "cache", "QuotaExceeded", "us-1")
+	cache := build.MemberReport(w, "2222222222", "Deployment", "cache", "QuotaExceeded", "us-1")
 	cache.Status.Events = []v1alpha1.ObservedEvent{{Kind: "ReplicaSet", Name: "cache-1", Type: "Warning", Reason: "FailedCreate", Count: 3, LastTime: ago(time.Minute)}}
-	beside := build.MemberReport(w, "0", "Deployment", "beside", "CrashLoopBackOff", "eu-1")
+	beside := build.MemberReport(w, "0000000000", "Deployment", "beside", "CrashLoopBackOff", "eu-1")
 	beside.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "beside-1", Name: "app", State: "Waiting", Log: "of another object"}}
 	gone := crashing(crashed)
 	gone.UID = "earlier"
-	other := build.MemberReport(gone, "3", "Deployment", "web", "CrashLoopBackOff", "eu-1")
+	other := build.MemberReport(gone, "3333333333", "Deployment", "web", "CrashLoopBackOff", "eu-1")
 	other.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-0", Name: "app", State: "Waiting", Log: "of another wrapper"}}
 	return []client.Object{w.(client.Object), beside, web, cache, other}
 }
@@ -124,7 +124,7 @@ func TestReportsThatCannotBeReadAreToldAndTheRestIsShown(t *testing.T) {
 func TestNoEvidenceControlsTheTerminal(t *testing.T) {
 	const bad = "x\x1b[2J\u009b31m\u202ey\r\u2028z\x7f"
 	w := crashing(crashed)
-	r := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", "eu-1")
+	r := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1")
 	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: bad, Name: bad, State: bad, Log: "  " + bad + "\n"}}
 	for _, args := range [][]string{{}, {"--cluster", "eu-1"}, {"-o", "json"}, {"-o", "yaml"}} {
 		got := describeWith(t, hostWith(t, nil, w, r), screen.Screen{Width: 80}, append(args, "storefront", "-n", "shop")...)

@@ -152,12 +152,12 @@ func TestTheIndexListsWhatTheArchiveHas(t *testing.T) {
 func TestAWrapperComesWithItsEvidenceAndNothingOfAnother(t *testing.T) {
 	got := diagnose(t, hostWith(t, interceptor.Funcs{}, everything()...), asItIs, "storefront", "-n", "shop")
 	for file, has := range map[string][]string{
-		"namespaces/shop/federateds/storefront.yaml":      {"color: blue", "team: shop", "state: Degraded"},
-		"namespaces/shop/memberreports/storefront.1.yaml": {"panic: no database"},
-		"namespaces/shop/events.yaml":                     {"it happened"},
-		"namespaces/shop/controllerrevisions.yaml":        {"fed-storefront-1"},
-		"namespaces/shop/approvals.yaml":                  {"wave: canary", "name: a1"},
-		"summary.txt":                                     {"Federated shop/storefront  Degraded: 1 of 1 member", "panic: no database"},
+		"namespaces/shop/federateds/storefront.yaml":               {"color: blue", "team: shop", "state: Degraded"},
+		"namespaces/shop/memberreports/storefront.1111111111.yaml": {"panic: no database"},
+		"namespaces/shop/events.yaml":                              {"it happened"},
+		"namespaces/shop/controllerrevisions.yaml":                 {"fed-storefront-1"},
+		"namespaces/shop/approvals.yaml":                           {"wave: canary", "name: a1"},
+		"summary.txt":                                              {"Federated shop/storefront  Degraded: 1 of 1 member", "panic: no database"},
 	} {
 		for _, text := range has {
 			if !strings.Contains(got.files[file], text) {
@@ -176,24 +176,24 @@ func TestTheWholeHostComesWithTheManagersState(t *testing.T) {
 	got := diagnose(t, hostWith(t, interceptor.Funcs{}, everything()...), asItIs)
 	const system = "namespaces/fairlead-system/"
 	for file, has := range map[string]string{
-		"cluster/memberclusters/eu-1.yaml":             "name: eu-1",
-		"cluster/clusterfederateds/fast.yaml":          "name: fast",
-		"cluster/customresourcedefinitions.yaml":       "- v1alpha1",
-		"cluster/ValidatingWebhookConfiguration.yaml":  "name: fairlead",
-		system + "configmaps.yaml":                     "- name: settings\n",
-		system + "secrets.yaml":                        "- keys:\n  - ca.crt\n  - tls.key\n  name: webhook\n  type: kubernetes.io/tls\n",
-		system + "deployments.yaml":                    "name: fairlead-manager",
-		system + "events-all.yaml":                     "probe failed",
-		system + "pods.yaml":                           "name: foreign",
-		system + "logs/manager-1.manager.log":          "log of fairlead-system/manager-1/manager, previous false",
-		system + "logs/manager-1.manager.previous.log": "previous true",
-		"namespaces/shop/federateds/storefront.yaml":   "color: blue",
-		"namespaces/shop/memberreports/other.1.yaml":   "NotReady",
-		"namespaces/shop/events.yaml":                  "to another",
-		"namespaces/shop/controllerrevisions.yaml":     "fed-other-1",
-		"namespaces/shop/approvals.yaml":               "a2",
-		"index.txt":                                    "image     r.example/fairlead:v0.2.0",
-		"summary.txt":                                  "Federated shop/storefront",
+		"cluster/memberclusters/eu-1.yaml":                    "name: eu-1",
+		"cluster/clusterfederateds/fast.yaml":                 "name: fast",
+		"cluster/customresourcedefinitions.yaml":              "- v1alpha1",
+		"cluster/ValidatingWebhookConfiguration.yaml":         "name: fairlead",
+		system + "configmaps.yaml":                            "- name: settings\n",
+		system + "secrets.yaml":                               "- keys:\n  - ca.crt\n  - tls.key\n  name: webhook\n  type: kubernetes.io/tls\n",
+		system + "deployments.yaml":                           "name: fairlead-manager",
+		system + "events-all.yaml":                            "probe failed",
+		system + "pods.yaml":                                  "name: foreign",
+		system + "logs/manager-1.manager.log":                 "log of fairlead-system/manager-1/manager, previous false",
+		system + "logs/manager-1.manager.previous.log":        "previous true",
+		"namespaces/shop/federateds/storefront.yaml":          "color: blue",
+		"namespaces/shop/memberreports/other.1111111111.yaml": "NotReady",
+		"namespaces/shop/events.yaml":                         "to another",
+		"namespaces/shop/controllerrevisions.yaml":            "fed-other-1",
+		"namespaces/shop/approvals.yaml":                      "a2",
+		"index.txt":                                           "image     r.example/fairlead:v0.2.0",
+		"summary.txt":                                         "Federated shop/storefront",
 	} {
 		if !strings.Contains(got.files[file], has) {
 			t.Errorf("%s does not have %q:\n%s", file, has, got.files[file])

@@ -48,7 +48,7 @@ func storefront() *v1alpha1.Federated {
 func beside(w v1alpha1.Wrapper) []client.Object {
 	other := build.Federated("other").In("shop").Obj()
 	other.UID = "o"
-	report := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", "eu-1")
+	report := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1")
 	report.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: "Waiting", Log: "panic: no database\n"}}
 	event := func(name, uid, message string) client.Object {
 		return &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, InvolvedObject: corev1.ObjectReference{Kind: "Federated", UID: types.UID(uid)}, Reason: "Happened", Message: message}
@@ -61,7 +61,7 @@ func beside(w v1alpha1.Wrapper) []client.Object {
 		return &v1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
 			Spec: v1alpha1.ApprovalSpec{Wrapper: v1alpha1.WrapperReference{Kind: "Federated", Name: wrapper}, Allow: v1alpha1.AllowWave, Wave: "canary"}}
 	}
-	return []client.Object{report, build.MemberReport(other, "1", "Deployment", "other", "NotReady", "eu-1"), event("e1", "u", "it happened"), event("e2", "o", "to another"),
+	return []client.Object{report, build.MemberReport(other, "1111111111", "Deployment", "other", "NotReady", "eu-1"), event("e1", "u", "it happened"), event("e2", "o", "to another"),
 		revision("fed-storefront-1", "u"), revision("fed-other-1", "o"), approval("a1", "storefront"), approval("a2", "other")}
 }
 

@@ -58,7 +58,7 @@ func leaky(text string) []client.Object {
 	w.Status.ObservedGeneration = 1
 	w.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "x", Message: text}}
 	w.Status.Clusters = []v1alpha1.ClusterStatus{{Name: "eu-1", State: v1alpha1.StateDegraded, Reason: "CrashLoopBackOff", Message: text}}
-	report := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", "eu-1")
+	report := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1")
 	report.Status.Message = text
 	report.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: "Waiting", Log: "starting\n" + text + "\nstopped", PreviousLog: text}}
 	report.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Reason: "BackOff", Message: text}}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package events implements `hostctl events`: it shows in one table, in the order of time, the events of a wrapper at the host and the
-// events about its objects on the members, which the MemberReports have.
+// events about its objects on the members, which the MemberReports have. With --object it can also ask members for the events of one
+// object, healthy or not.
 //
 // With -w the command watches. It watches only the metadata of MemberReports, and reads a report when it changes: a namespace can have
 // reports of many wrappers, with kilobytes of logs in each.

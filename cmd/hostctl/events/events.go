@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/request"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
@@ -27,8 +28,11 @@ const pauseBetweenWatches = time.Second
 // Options are the flags, and what the command needs to reach the host.
 type Options struct {
 	evidence.Target
+	// Ask asks members.
+	Ask request.Client
 
 	Clusters []string
+	Object   string
 	Since    time.Duration
 	Watch    bool
 
@@ -43,12 +47,12 @@ type Options struct {
 func New(streams genericiooptions.IOStreams) *cobra.Command { return newCommand(newOptions(streams)) }
 
 func newOptions(streams genericiooptions.IOStreams) *Options {
-	return &Options{Target: evidence.NewTarget(streams), Pause: pause, told: make(map[string]bool)}
+	return &Options{Target: evidence.NewTarget(streams), Ask: request.NewClient(streams.ErrOut), Pause: pause, told: make(map[string]bool)}
 }
 
 func newCommand(o *Options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "events (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [--since 1h] [-w] [-o json|yaml]",
+		Use:   "events (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [--object KIND/NAME] [--since 1h] [-w] [-o json|yaml]",
 		Short: "Show the events of a wrapper and of its objects on the clusters, the newest last",
 		Long: `events shows one table in the order of time: the events of the wrapper itself, with CLUSTER host, and the events about its objects on the
 clusters: pods that no node takes, images that cannot be pulled, volumes that cannot be mounted. "eu-1 +2" means: the event is of eu-1,
@@ -58,17 +62,25 @@ events reads events and MemberReports from the host, and contacts no cluster. Th
 objects that are not healthy, up to 20 for an object, and replaces what looks like a secret by [redacted]. The events of a cluster
 that the manager cannot reach stay at the host. The host keeps its own events for an hour, unless its API server is set up otherwise.
 
+With --object, events shows only the events about one object of the wrapper and about what it owns, healthy or not. If the host has no
+report of the object, hostctl asks the clusters for its events: with --cluster those of these clusters that have no report, otherwise all.
+It asks at most 8 clusters, and waits up to 30 seconds for their answers. With -w it asks all of them, and goes on for an hour. hostctl
+creates a MemberReport with spec.request for each cluster that it asks, and deletes it at the end.
+
 The times are those of the clusters' clocks. With --since, only events that were seen within this time are shown. With --cluster, only
 events of these clusters are shown, and of clusters that show the same failure. With -w the command prints each new event, until you interrupt it.
 
 The command needs the right to get the wrapper, to list events, and to list and get MemberReports in its namespace. For a ClusterFederated
-the events are in namespace default, and the MemberReports in fairlead-system. With -w it needs the right to watch both. ClusterRole
-fairlead-oncall grants all this. Without one of these rights, standard error has a line, and the rest is shown.
+the events are in namespace default, and the MemberReports in fairlead-system. With -w it needs the right to watch both. To ask
+clusters it needs the rights to create, watch and delete MemberReports. ClusterRole fairlead-oncall grants all this. Without the right
+to list events or MemberReports, standard error has a line, and the rest is shown.
 
-Exit codes: 0 also if there are no events, and after an interrupted -w. 1 if hostctl failed, 2 for wrong usage.`,
+Exit codes: 0 also if there are no events, and after an interrupted -w. 1 if a cluster did not answer or hostctl failed, 2 for wrong
+usage.`,
 		Example: `  hostctl events storefront -n shop
   hostctl events storefront -n shop --since 10m
   hostctl events storefront -n shop --cluster eu-1 -w
+  hostctl events storefront -n shop --object Deployment/web --cluster eu-1
   hostctl events cfed/ingress -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,13 +94,15 @@ Exit codes: 0 also if there are no events, and after an interrupted -w. 1 if hos
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the events may be of another cluster with the same failure")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the events may be of another cluster with the same failure. With --object: the clusters to ask")
+	f.StringVar(&o.Object, "object", "", "show only events about this object of the wrapper, for example Deployment/web; ask the clusters if the host has no report of it")
 	f.DurationVar(&o.Since, "since", 0, "show only events that were seen within this time, for example 90s, 10m or 2h (0: all that the host has)")
 	f.BoolVarP(&o.Watch, "watch", "w", false, "go on and print new events")
 	f.StringVarP(&o.Output, "output", "o", "", "json or yaml (default text)")
 	o.Flags.AddFlags(f)
 	cmd.ValidArgsFunction = complete.KindAndWrapper(o.Flags)
 	complete.ListFlags(cmd, o.CompleteClusters, "cluster")
+	complete.ListFlags(cmd, o.CompleteWith(request.Objects), "object")
 	return cmd
 }
 
@@ -106,7 +120,10 @@ func (o *Options) Validate() error {
 // Run prints the events once. With -w it goes on with new events.
 func (o *Options) Run(ctx context.Context) error {
 	out := &table{}
-	if o.Watch {
+	switch {
+	case o.Watch && o.Object != "":
+		return o.watchObject(ctx, out)
+	case o.Watch:
 		return o.watch(ctx, out)
 	}
 	found, err := o.read(ctx)
@@ -116,6 +133,14 @@ func (o *Options) Run(ctx context.Context) error {
 	if err := o.failure(found); err != nil {
 		return err
 	}
+	if members := found.unreported(o.Clusters); o.Object != "" && (len(members) > 0 || len(found.reports) == 0) {
+		return o.ask(ctx, out, found, members)
+	}
+	return o.show(out, found)
+}
+
+// show prints what was read, as text or for programs.
+func (o *Options) show(out *table, found *reading) error {
 	o.tellErrors(found)
 	if o.Output != "" {
 		return encode.To(o.Out, o.Output, outputOf(found))
@@ -125,7 +150,7 @@ func (o *Options) Run(ctx context.Context) error {
 
 // failure returns the error if nothing could be read of what the user wants to see; nil if something could.
 func (o *Options) failure(found *reading) error {
-	if found.reportsErr != nil && (found.eventsErr != nil || len(o.Clusters) > 0) {
+	if found.reportsErr != nil && (found.eventsErr != nil || len(o.Clusters) > 0 || o.Object != "") {
 		return fmt.Errorf("events of %s: %w", render.TitleOf(found.wrapper), found.reportsErr)
 	}
 	return nil
@@ -155,6 +180,8 @@ func (o *Options) none(found *reading) string {
 	case found.older > 0:
 		return fmt.Sprintf("%s has no events of the last %s, and %d older", title,
 			screen.Age(o.Now(), metav1.NewTime(o.Now().Add(-o.Since))), found.older)
+	case o.Object != "":
+		return fmt.Sprintf("%s has no events about %s", title, o.Object)
 	case len(o.Clusters) > 0:
 		return fmt.Sprintf("%s has no events of %s: a member sends events only of objects that are not healthy", title, messages.Few(o.Clusters, evidence.MaxNames))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/request"
 )
 
 // row is one event, of the wrapper at the host or about an object on a member. The names of its fields are stable.
@@ -56,14 +57,16 @@ type reading struct {
 	rows []row
 	// older is how many events --since leaves out.
 	older int
+	// unanswered are the members that hostctl asked and that did not answer.
+	unanswered []*request.Problem
 	// eventsErr and reportsErr are why the events at the host and the reports could not be read.
 	eventsErr, reportsErr error
 	// eventsVersion and reportsVersion are the resource versions from which watches continue.
 	eventsVersion, reportsVersion string
 }
 
-// read reads the wrapper and all its events. With --cluster it does not read the events at the host. The error is about the wrapper or
-// the flags.
+// read reads the wrapper and all its events. With --cluster or --object it does not read the events at the host. The error is about
+// the wrapper or the flags.
 func (o *Options) read(ctx context.Context) (*reading, error) {
 	w, err := o.Wrapper(ctx)
 	if err != nil {
@@ -73,7 +76,7 @@ func (o *Options) read(ctx context.Context) (*reading, error) {
 		return nil, err
 	}
 	found := &reading{wrapper: w}
-	if len(o.Clusters) == 0 {
+	if len(o.Clusters) == 0 && o.Object == "" {
 		var events []evidence.HostEvent
 		events, found.eventsVersion, found.eventsErr = evidence.HostEvents(ctx, o.Host, w)
 		for i := range events {
@@ -81,18 +84,40 @@ func (o *Options) read(ctx context.Context) (*reading, error) {
 		}
 	}
 	found.reports, found.reportsVersion, found.reportsErr = evidence.ReportsAt(ctx, o.Host, w)
-	found.reports = slices.DeleteFunc(found.reports, func(r v1alpha1.MemberReport) bool { return !evidence.IsAbout(&r, w, o.Clusters) })
+	found.reports = slices.DeleteFunc(found.reports, func(r v1alpha1.MemberReport) bool {
+		return !evidence.IsAbout(&r, w, o.Clusters) || o.Object != "" && !evidence.IsObject(&r, o.Object)
+	})
 	for i := range found.reports {
 		found.rows = append(found.rows, rowsOf(&found.reports[i])...)
 	}
+	o.arrange(found)
+	return found, nil
+}
+
+// arrange sorts the rows, and leaves out repeated rows and those that are too old for --since.
+func (o *Options) arrange(found *reading) {
 	sortRows(found.rows)
 	found.rows = slices.CompactFunc(found.rows, func(a, b row) bool { return a.key() == b.key() && a.Seen.Equal(&b.Seen) && a.Count == b.Count })
 	if all := len(found.rows); o.Since > 0 {
-		from := o.Now().Add(-o.Since)
-		found.rows = slices.DeleteFunc(found.rows, func(r row) bool { return r.Seen.Time.Before(from) })
+		found.rows = o.recent(found.rows)
 		found.older = all - len(found.rows)
 	}
-	return found, nil
+}
+
+// recent returns the rows that are not too old for --since.
+func (o *Options) recent(rows []row) []row {
+	if o.Since == 0 {
+		return rows
+	}
+	from := o.Now().Add(-o.Since)
+	return slices.DeleteFunc(rows, func(r row) bool { return r.Seen.Time.Before(from) })
+}
+
+// unreported returns those of the members that no report is about.
+func (found *reading) unreported(members []string) []string {
+	return slices.DeleteFunc(slices.Clone(members), func(name string) bool {
+		return slices.ContainsFunc(found.reports, func(r v1alpha1.MemberReport) bool { return evidence.IsAbout(&r, found.wrapper, []string{name}) })
+	})
 }
 
 // rowOf makes the row of an event at the host.
@@ -133,10 +158,12 @@ type output struct {
 	// EventsError and ReportsError are why hostctl could not read the events at the host and those of members; "" if it could.
 	EventsError  string `json:"eventsError,omitempty"`
 	ReportsError string `json:"reportsError,omitempty"`
+	// Unanswered are the members that hostctl asked and that did not answer.
+	Unanswered []*request.Problem `json:"unanswered,omitempty"`
 }
 
 func outputOf(found *reading) *output {
-	out := &output{Wrapper: render.TitleOf(found.wrapper), Events: append([]row{}, found.rows...)}
+	out := &output{Wrapper: render.TitleOf(found.wrapper), Events: append([]row{}, found.rows...), Unanswered: found.unanswered}
 	if found.eventsErr != nil {
 		out.EventsError = found.eventsErr.Error()
 	}

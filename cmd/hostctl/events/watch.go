@@ -138,10 +138,10 @@ func from(resourceVersion string) client.ListOption {
 	return &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: resourceVersion}}
 }
 
-// reportChanged prints the new events of a report of the wrapper.
+// reportChanged prints the new events of a report about an object of the wrapper that is not healthy.
 func (f *follower) reportChanged(ctx context.Context, found *reading, e watch.Event) error {
 	about, ok := e.Object.(metav1.Object)
-	if !ok || e.Type != watch.Added && e.Type != watch.Modified || !evidence.IsOf(about, found.wrapper) {
+	if !ok || e.Type != watch.Added && e.Type != watch.Modified || !evidence.IsOfTrouble(about, found.wrapper) {
 		return nil
 	}
 	report, err := evidence.Report(ctx, f.Host, about.GetNamespace(), about.GetName())

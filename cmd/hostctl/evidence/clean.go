@@ -45,8 +45,8 @@ func cleaned(value any) any {
 	return value
 }
 
-// cleanReport cleans every text in the status of a report. Logs keep their lines and their indentation.
-func cleanReport(s *v1alpha1.MemberReportStatus) {
+// CleanReport cleans every text in the status of a report. Logs keep their lines and their indentation.
+func CleanReport(s *v1alpha1.MemberReportStatus) {
 	clean := func(texts ...*string) {
 		for _, text := range texts {
 			*text = health.Clean(*text, screen.MaxText)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
@@ -58,7 +60,15 @@ func IsOf(report metav1.Object, w v1alpha1.Wrapper) bool {
 	return slices.ContainsFunc(report.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == w.GetUID() })
 }
 
-// Reports reads the MemberReports of a wrapper, sorted by object, reason and member, and cleans them. The error is an *Unreadable.
+// IsOfTrouble reports whether a MemberReport with this metadata is about an object of the wrapper that is not healthy. The others are
+// answers to a person's request. The API server refuses a request with a name as the manager's reports have.
+func IsOfTrouble(report metav1.Object, w v1alpha1.Wrapper) bool {
+	_, ok := memberreport.KeyIn(report.GetName(), w.GetName())
+	return ok && IsOf(report, w)
+}
+
+// Reports reads the MemberReports about objects of a wrapper that are not healthy, sorted by object, reason and member, and cleans them.
+// The error is an *Unreadable.
 func Reports(ctx context.Context, host client.Client, w v1alpha1.Wrapper) ([]v1alpha1.MemberReport, error) {
 	reports, _, err := ReportsAt(ctx, host, w)
 	return reports, err
@@ -71,7 +81,7 @@ func ReportsAt(ctx context.Context, host client.Client, w v1alpha1.Wrapper) ([]v
 	if err := host.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, "", &Unreadable{"list memberreports", namespace, err}
 	}
-	list.Items = slices.DeleteFunc(list.Items, func(m metav1.PartialObjectMetadata) bool { return !IsOf(&m, w) })
+	list.Items = slices.DeleteFunc(list.Items, func(m metav1.PartialObjectMetadata) bool { return !IsOfTrouble(&m, w) })
 	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
@@ -106,13 +116,19 @@ func Report(ctx context.Context, host client.Client, namespace, name string) (*v
 	case report.Status.Cluster == "":
 		return nil, nil //nolint:nilnil // as above
 	}
-	cleanReport(&report.Status)
+	CleanReport(&report.Status)
 	return report, nil
 }
 
 // ObjectOf returns the kind and the name of the object that a report is about.
 func ObjectOf(r *v1alpha1.MemberReport) string {
 	return r.Status.Object.Kind + " " + r.Status.Object.Name
+}
+
+// IsObject reports whether a report is about the object that --object names.
+func IsObject(r *v1alpha1.MemberReport, object string) bool {
+	o := &r.Status.Object
+	return strings.EqualFold(o.Kind+"/"+o.Name, object) || strings.EqualFold(o.Kind+"."+o.Group+"/"+o.Name, object)
 }
 
 // Others returns the members that show the same as the member of the report, and how many more there are without a name.

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
@@ -20,9 +24,9 @@ func TestAReportIsAboutMembersThatItDoesNotName(t *testing.T) {
 	for i := range 100 {
 		named = append(named, fmt.Sprintf("m-%03d", i))
 	}
-	many := build.MemberReport(w, "1", "Deployment", "web", "CrashLoopBackOff", named...)
+	many := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", named...)
 	many.Status.ClusterCount = 130
-	few := build.MemberReport(w, "2", "Deployment", "web", "CrashLoopBackOff", "m-050")
+	few := build.MemberReport(w, "2222222222", "Deployment", "web", "CrashLoopBackOff", "m-050")
 	for name, test := range map[string]struct {
 		report *v1alpha1.MemberReport
 		chosen []string
@@ -52,5 +56,25 @@ func TestAReportIsAboutMembersThatItDoesNotName(t *testing.T) {
 	few.Status.Cluster = "m-001"
 	if names, more := Others(few); len(names) != 1 || more != 0 || IsCurrent(few) {
 		t.Errorf("the member has become healthy: %v %d %v", names, more, IsCurrent(few))
+	}
+}
+
+// Persons can ask much more than the ten reports that the manager writes. Their answers are of healthy objects, and are not trouble.
+func TestAnswersToRequestsAreNoTrouble(t *testing.T) {
+	w := build.Federated("web").In("shop").Obj()
+	w.UID = "u"
+	objects := []client.Object{build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1")}
+	for i := range 20 {
+		asked := build.MemberReport(w, "x", "Deployment", "cache", v1alpha1.ReasonAnswered, "eu-1")
+		asked.Name, asked.Spec.Request = fmt.Sprintf("web-abcd%02d", i), v1alpha1.EvidenceLogs
+		objects = append(objects, asked)
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	reports, err := Reports(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), w)
+	if err != nil || len(reports) != 1 || reports[0].Status.Object.Name != "web" {
+		t.Errorf("%v: %+v", err, reports)
 	}
 }

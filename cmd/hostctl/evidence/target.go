@@ -104,14 +104,21 @@ func (t *Target) Command(verb string) string {
 // CompleteClusters returns the members of the wrapper that the arguments name, for the completion of --cluster. It reads only the
 // wrapper, as the commands do.
 func (t *Target) CompleteClusters(ctx context.Context, args []string) []string {
-	if len(args) == 0 || t.Complete(args) != nil {
-		return nil
+	return t.CompleteWith(MembersOf)(ctx, args)
+}
+
+// CompleteWith returns a function that completes a flag with what of returns for the wrapper that the arguments name.
+func (t *Target) CompleteWith(of func(v1alpha1.Wrapper) []string) func(context.Context, []string) []string {
+	return func(ctx context.Context, args []string) []string {
+		if len(args) == 0 || t.Complete(args) != nil {
+			return nil
+		}
+		w, err := t.Wrapper(ctx)
+		if err != nil {
+			return nil
+		}
+		return of(w)
 	}
-	w, err := t.Wrapper(ctx)
-	if err != nil {
-		return nil
-	}
-	return MembersOf(w)
 }
 
 // CompleteFrom returns a function that completes a flag with what of returns for the reports of the wrapper.

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -36,7 +37,7 @@ func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 
 // web returns a wrapper on five members: web crashes on eu-1 to eu-3, us-1 is over its quota, and us-2 is healthy.
 func web(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
-	w := build.Federated("web").In("shop").To("eu-1").Obj()
+	w := build.Federated("web").In("shop").To("eu-1").With(deployment("web"), deployment("cache"), build.ConfigMap("settings")).Obj()
 	w.UID, w.Generation = "u", 1
 	s := &w.Status
 	s.ObservedGeneration = 1
@@ -53,6 +54,10 @@ func web(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
 	}
 	change(w)
 	return w
+}
+
+func deployment(name string) *unstructured.Unstructured {
+	return build.Manifest(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s}}`, name)
 }
 
 func asIs(*v1alpha1.Federated) {}
@@ -109,7 +114,7 @@ func hostWith(t *testing.T, broken error, objects ...client.Object) client.WithW
 			return c.List(ctx, list, opts...)
 		},
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			if _, ok := obj.(*v1alpha1.MemberReport); ok && !strings.HasPrefix(key.Name, "web.") {
+			if _, ok := obj.(*v1alpha1.MemberReport); ok && !strings.HasPrefix(key.Name, "web.") && !strings.HasPrefix(key.Name, "web-") {
 				t.Errorf("the command reads the report %s of another wrapper", key)
 			}
 			return c.Get(ctx, key, obj, opts...)
@@ -204,7 +209,7 @@ func TestWithoutLogsTheReasonIsTold(t *testing.T) {
 		args   []string
 		says   string
 	}{
-		"well":         {well, nil, "Federated shop/web has no logs: it is well. A member sends logs only of containers that fail\n"},
+		"well":         {well, nil, "Federated shop/web has no logs: it is well. A member sends logs only of containers that fail; --object KIND/NAME asks for others\n"},
 		"not acted on": {func(w *v1alpha1.Federated) { w.Status = v1alpha1.WrapperStatus{} }, nil, "Federated shop/web has no logs: the host's manager has not acted on this wrapper yet\n"},
 		"with causes": {asIs, nil, "Federated shop/web has no logs: CrashLoopBackOff on 3 members, QuotaExceeded on 1 member. The members have sent no log of a failing container; " +
 			"`hostctl describe web -n shop` shows the causes, and `hostctl events web -n shop` the events\n"},
@@ -232,8 +237,8 @@ func TestLogsRefuses(t *testing.T) {
 	}{
 		"a cluster without the wrapper": {nil, []string{"--cluster", "fr-1"}, exit.Usage,
 			"--cluster fr-1: Federated shop/web is not on this member; it is on eu-1, eu-2, eu-3, us-1, us-2"},
-		"an object without a report": {nil, []string{"--object", "Deployment/x"}, exit.Usage,
-			"--object Deployment/x: there is no report about this object of Federated shop/web; there are reports about Deployment/cache, Deployment/web"},
+		"an object that the wrapper does not have": {nil, []string{"--object", "Deployment/x"}, exit.Usage,
+			"--object Deployment/x: Federated shop/web has no such object; it has ConfigMap/settings, Deployment/cache, Deployment/web"},
 		"a container that does not fail": {nil, []string{"--container", "x"}, exit.Usage, "--container x: no failing container of Federated shop/web has this name; there are app, proxy"},
 		"a format that is none":          {nil, []string{"-o", "xml"}, exit.Usage, `--output "xml": give json or yaml`},
 		"a number of lines below -1":     {nil, []string{"--tail", "-2"}, exit.Usage, "--tail -2: give a number of lines"},
@@ -253,7 +258,7 @@ func TestLogsRefuses(t *testing.T) {
 func TestTheReportsOfAClusterFederatedAreInFairleadSystem(t *testing.T) {
 	w := build.ClusterFederated("web").To("eu-1").Obj()
 	w.UID = "u"
-	r := build.MemberReport(w, "1", "DaemonSet", "agent", "CrashLoopBackOff", "eu-1")
+	r := build.MemberReport(w, "1111111111", "DaemonSet", "agent", "CrashLoopBackOff", "eu-1")
 	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "agent-1", Name: "agent", State: "Running", Log: "bye"}}
 	got := logsWith(t, hostWith(t, nil, w, r), "cfed/web")
 	if got.err != nil || r.Namespace != "fairlead-system" || got.stdout != "[eu-1/agent-1/agent] bye\n" {
@@ -264,7 +269,7 @@ func TestTheReportsOfAClusterFederatedAreInFairleadSystem(t *testing.T) {
 // A member can write any text into its evidence. No character of it may control the terminal.
 func TestNoLogControlsTheTerminal(t *testing.T) {
 	const bad = "x\x1b[2J\u009b31m\u202ey\r\u2028z\x7f"
-	hostile := build.MemberReport(web(asIs), "1", bad, bad, bad, bad, bad)
+	hostile := build.MemberReport(web(asIs), "1111111111", bad, bad, bad, bad, bad)
 	hostile.Status.Message = bad
 	hostile.Status.Containers = []v1alpha1.ObservedContainer{
 		{Pod: bad, Name: bad, State: bad, Reason: bad, Log: "one\n\t  " + bad + "\n", PreviousLog: bad}, {Pod: bad, Name: bad, State: bad, Reason: bad}}
@@ -289,7 +294,7 @@ func TestObjectsAndContainersAreCompleted(t *testing.T) {
 	o, _, _ := newTest(hostWith(t, nil, web(asIs), crash(), quota()))
 	cmd := newCommand(o)
 	cmd.SetContext(t.Context())
-	for flag, want := range map[string][]string{"object": {"Deployment/cache", "Deployment/web"}, "container": {"app", "proxy"}, "cluster": {"eu-1", "eu-2", "eu-3", "us-1", "us-2"}} {
+	for flag, want := range map[string][]string{"object": {"ConfigMap/settings", "Deployment/cache", "Deployment/web"}, "container": {"app", "proxy"}, "cluster": {"eu-1", "eu-2", "eu-3", "us-1", "us-2"}} {
 		complete, _ := cmd.GetFlagCompletionFunc(flag)
 		got, _ := complete(cmd, []string{"web"}, "")
 		if diff := cmp.Diff(want, append([]string(nil), got...)); diff != "" {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
@@ -25,7 +23,7 @@ func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport)
 		_, _ = fmt.Fprintln(o.ErrOut, o.heading(w, r))
 		for j := range r.Status.Containers {
 			c := &r.Status.Containers[j]
-			where := r.Status.Cluster + "/" + c.Pod + "/" + c.Name
+			where := placeOf(r, c)
 			log, missing := c.Log, "it has no log"
 			if o.Previous {
 				log, missing = c.PreviousLog, "it has no log of an earlier run; the log without --previous has the last run"
@@ -34,11 +32,7 @@ func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport)
 				_, _ = fmt.Fprintf(o.ErrOut, "%s: %s: %s\n", where, stateOf(c), missing)
 				continue
 			}
-			var text strings.Builder
-			for _, line := range lastLines(log, o.Tail) {
-				fmt.Fprintf(&text, "[%s] %s\n", where, line)
-			}
-			if _, err := io.WriteString(o.Out, text.String()); err != nil {
+			if err := o.write(where, lastLines(log, o.Tail)); err != nil {
 				return err
 			}
 		}
@@ -46,17 +40,38 @@ func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport)
 	return nil
 }
 
+// placeOf returns the member, the pod and the container, as the lines of a log begin with it.
+func placeOf(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer) string {
+	return r.Status.Cluster + "/" + c.Pod + "/" + c.Name
+}
+
+// write writes lines of a log to standard output.
+func (o *Options) write(where string, lines []string) error {
+	var text strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&text, "[%s] %s\n", where, line)
+	}
+	_, err := io.WriteString(o.Out, text.String())
+	return err
+}
+
 // heading returns the line about a report: whose evidence it is, which members show the same, the object, the reason and the age.
 func (o *Options) heading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) string {
 	s := &r.Status
-	text := fmt.Sprintf("%s%s: %s: %s", s.Cluster, sameAs(r), evidence.ObjectOf(r), s.Reason)
-	if s.Reason == "" {
-		text = fmt.Sprintf("%s%s: %s", s.Cluster, sameAs(r), evidence.ObjectOf(r))
+	isAsked := r.Spec.Request != ""
+	text := fmt.Sprintf("%s%s: %s", s.Cluster, sameAs(r), evidence.ObjectOf(r))
+	if s.Reason != "" && !isAsked {
+		text += ": " + s.Reason
 	}
 	if !s.ObservedTime.IsZero() {
 		text += fmt.Sprintf(", received %s ago", screen.Age(o.Now(), s.ObservedTime))
 	}
-	if len(s.Containers) == 0 {
+	switch {
+	case isAsked && s.Message != "":
+		text += "; " + s.Message
+	case isAsked && len(s.Containers) == 0:
+		text += "; it has no container"
+	case len(s.Containers) == 0:
 		text += "; it has no failing container"
 	}
 	if l := evidence.Unreachable(w, s.Cluster); l != nil {
@@ -142,7 +157,7 @@ func (o *Options) whyNone(w v1alpha1.Wrapper) string {
 	case len(causes) == 0 && len(o.Clusters) == 0 && status.ClustersOmitted > 0:
 		return fmt.Sprintf("%s has no logs: no member with a line in the status fails; %s", title, look)
 	case len(causes) == 0:
-		return fmt.Sprintf("%s has no logs: it is well%s. A member sends logs only of containers that fail", title, where(o.Clusters))
+		return fmt.Sprintf("%s has no logs: it is well%s. A member sends logs only of containers that fail; --object KIND/NAME asks for others", title, where(o.Clusters))
 	case unreached > 0:
 		return fmt.Sprintf("%s has no logs%s: %s. The manager has received no log of a failing container, and receives none from a member that it cannot reach; %s",
 			title, where(o.Clusters), messages.Few(reasons, evidence.MaxNames), look)
@@ -166,43 +181,4 @@ func where(clusters []string) string {
 
 func (o *Options) since(l *v1alpha1.ClusterStatus) string {
 	return screen.Since(o.Now(), l.LastTransitionTime)
-}
-
-// output is what -o json and -o yaml print. The names of its fields are stable.
-type output struct {
-	// Wrapper is the kind, the namespace and the name, for example "Federated shop/web".
-	Wrapper string   `json:"wrapper"`
-	Reports []report `json:"reports"`
-}
-
-// report is one MemberReport without its events.
-type report struct {
-	Object  v1alpha1.ReportedObject `json:"object"`
-	Reason  string                  `json:"reason,omitempty"`
-	Message string                  `json:"message,omitempty"`
-	// Cluster is the member from which the logs are. Clusters are the members that show the same, the first 100, and ClusterCount is
-	// how many there are.
-	Cluster      string      `json:"cluster"`
-	Clusters     []string    `json:"clusters"`
-	ClusterCount int32       `json:"clusterCount"`
-	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
-	// Unreachable is true if the manager cannot reach the member Cluster now.
-	Unreachable bool                         `json:"unreachable,omitempty"`
-	Containers  []v1alpha1.ObservedContainer `json:"containers"`
-}
-
-func (o *Options) outputOf(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *output {
-	out := &output{Wrapper: render.TitleOf(w), Reports: []report{}}
-	for i := range reports {
-		s := &reports[i].Status
-		one := report{Object: s.Object, Reason: s.Reason, Message: s.Message, Cluster: s.Cluster, Clusters: append([]string{}, s.Clusters...),
-			ClusterCount: s.ClusterCount, ObservedTime: s.ObservedTime, Containers: append([]v1alpha1.ObservedContainer{}, s.Containers...)}
-		one.Unreachable = evidence.Unreachable(w, s.Cluster) != nil
-		for j := range one.Containers {
-			c := &one.Containers[j]
-			c.Log, c.PreviousLog = strings.Join(lastLines(c.Log, o.Tail), "\n"), strings.Join(lastLines(c.PreviousLog, o.Tail), "\n")
-		}
-		out.Reports = append(out.Reports, one)
-	}
-	return out
 }

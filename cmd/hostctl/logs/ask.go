@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/request"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+)
+
+// ask asks members for the logs of the object of --object, and prints the answers after the reports that the host has. Without
+// members it asks those on which the wrapper is placed.
+func (o *Options) ask(ctx context.Context, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, members []string) error {
+	object, err := request.Object(w, o.Object)
+	if err != nil {
+		return err
+	}
+	if members, err = request.Members(w, members); err != nil {
+		return err
+	}
+	r := &request.Request{Wrapper: w, Type: v1alpha1.EvidenceLogs, Object: object, Clusters: members, Since: o.Since, Follows: o.Follow}
+	return o.Ask.Do(ctx, o.Host, r, func(s *request.Session) error {
+		if o.Follow {
+			return s.Follow(ctx, newFollower(o, w).show)
+		}
+		answers, problems, err := s.Collect(ctx)
+		if err != nil {
+			return err
+		}
+		if err := o.knows(answers); err != nil {
+			return err
+		}
+		if err := o.print(w, append(reports, o.ofContainer(answers)...), problems); err != nil {
+			return err
+		}
+		return s.Tell(problems)
+	})
+}
+
+// knows returns an error if answers have containers, and none of them is that of --container.
+func (o *Options) knows(answers []v1alpha1.MemberReport) error {
+	known := containersOf(answers)
+	if o.Container == "" || len(known) == 0 || slices.Contains(known, o.Container) {
+		return nil
+	}
+	return exit.Usagef("--container %s: no container of %s has this name; there are %s", o.Container, evidence.ObjectOf(&answers[0]), messages.Few(known, evidence.MaxKnown))
+}

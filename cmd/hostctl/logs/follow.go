@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+)
+
+// follower prints of each answer the lines that the user has not read.
+type follower struct {
+	*Options
+	wrapper v1alpha1.Wrapper
+	// read has what the user has read of each container, by its place.
+	read map[string]*snapshot
+	// messages has the last message of each member on standard error.
+	messages map[string]string
+}
+
+// snapshot is what the user has read of a container.
+type snapshot struct {
+	// lines are the lines of the last snapshot that had any.
+	lines    []string
+	restarts int32
+	// isEmpty is true if a later snapshot had no lines. With --since that means that the container was silent for so long.
+	isEmpty bool
+}
+
+func newFollower(o *Options, w v1alpha1.Wrapper) *follower {
+	return &follower{Options: o, wrapper: w, read: make(map[string]*snapshot), messages: make(map[string]string)}
+}
+
+// show prints the new lines of an answer.
+func (f *follower) show(r *v1alpha1.MemberReport) error {
+	known, isFollowed := f.messages[r.Status.Cluster]
+	if !isFollowed {
+		known = r.Status.Message
+		f.tell("%s", f.heading(f.wrapper, r))
+	}
+	message := r.Status.Message
+	if there := containersOf([]v1alpha1.MemberReport{*r}); f.Container != "" && len(there) > 0 && !slices.Contains(there, f.Container) {
+		message = fmt.Sprintf("no container has the name %s; there are %s", f.Container, messages.Few(there, evidence.MaxKnown))
+	}
+	if message != known && message != "" {
+		f.tell("%s: %s: %s", r.Status.Cluster, evidence.ObjectOf(r), message)
+	}
+	f.messages[r.Status.Cluster] = message
+	for i := range r.Status.Containers {
+		c := &r.Status.Containers[i]
+		if f.Container != "" && c.Name != f.Container {
+			continue
+		}
+		if err := f.add(r, c, !isFollowed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add prints the new lines of a container. --tail is about the first answer of a member: the rest of the log is new to the user.
+func (f *follower) add(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, isFirst bool) error {
+	where, lines := placeOf(r, c), lastLines(c.Log, -1)
+	known, isKnown := f.read[where]
+	if !isKnown {
+		f.read[where] = &snapshot{lines: lines, restarts: c.Restarts}
+		if len(lines) == 0 {
+			f.tell("%s: %s: it has no log", where, stateOf(c))
+		}
+		if isFirst {
+			lines = lastLines(c.Log, f.Tail)
+		}
+		return f.write(where, lines)
+	}
+	if c.Restarts != known.restarts { // all lines are of the new run
+		f.tell("%s: %s; … lines of the run before may be missing", where, stateOf(c))
+		*known = snapshot{restarts: c.Restarts}
+	}
+	fresh, overlaps := newLines(known.lines, lines)
+	if !overlaps && !known.isEmpty {
+		f.tell("%s: … lines may be missing", where)
+	}
+	known.isEmpty = len(lines) == 0
+	if !known.isEmpty {
+		known.lines = lines
+	}
+	return f.write(where, fresh)
+}
+
+func (f *follower) tell(format string, args ...any) {
+	_, _ = fmt.Fprintf(f.ErrOut, format+"\n", args...)
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import "slices"
+
+// newLines returns the lines of the snapshot next that come after the snapshot last. Both are parts of one log: next was taken later, and
+// each ends with the newest line of its time. overlaps is false if the two have no line in common, so lines between them may be missing;
+// newLines then returns all of next.
+//
+// The lines have no position in the log, so newLines looks for the end of last in next. Of several places it takes the one with the
+// most common lines, and of these the first. So as long as the window of the snapshots only moves forward, no line is returned twice. A
+// log that repeats the same lines may be shown with fewer repetitions.
+func newLines(last, next []string) (lines []string, overlaps bool) {
+	end, most := 0, 0
+	for i := range next {
+		// next[:i+1] ends with the end of last. The window of next may begin before that of last, because containers share the
+		// limit of bytes: so the common lines need not be at the beginning of next.
+		common := min(len(last), i+1)
+		if common > most && slices.Equal(last[len(last)-common:], next[i+1-common:i+1]) {
+			end, most = i+1, common
+		}
+	}
+	return next[end:], most > 0 || len(last) == 0 || len(next) == 0
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+)
+
+// Update is a new state of the request to one member: an answer, or why there is none.
+type Update struct {
+	Cluster string
+	Report  *v1alpha1.MemberReport
+	Problem *Problem
+}
+
+// Updates returns the states of all requests, those of one member in the order in which the host had them. It ends when ctx is done, or
+// when no request exists any more.
+func (s *Session) Updates(ctx context.Context) <-chan Update {
+	updates := make(chan Update)
+	var all sync.WaitGroup
+	for _, report := range s.created {
+		all.Go(func() {
+			f := &follower{Session: s, created: report, send: func(u Update) {
+				u.Cluster = report.Spec.Cluster
+				select {
+				case updates <- u:
+				case <-ctx.Done():
+				}
+			}}
+			f.follow(ctx)
+		})
+	}
+	go func() {
+		all.Wait()
+		close(updates)
+	}()
+	return updates
+}
+
+// Collect waits until each member has answered, or cannot. It returns the answers and the problems, sorted by member. The error is that
+// of ctx.
+func (s *Session) Collect(ctx context.Context) (answers []v1alpha1.MemberReport, problems []*Problem, err error) {
+	s.begin()
+	waiting, cancel := s.Bound(ctx)
+	defer cancel()
+	latest := make(map[string]Update)
+	for _, r := range s.created { // without any update
+		latest[r.Spec.Cluster] = Update{Problem: problemOf(r)}
+	}
+	for u := range s.Updates(waiting) {
+		latest[u.Cluster] = u
+		if !slices.ContainsFunc(slices.Collect(maps.Values(latest)), func(u Update) bool { return u.Problem != nil && u.Problem.waits }) {
+			cancel()
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	for _, cluster := range s.request.Clusters {
+		u := latest[cluster]
+		if u.Problem == nil {
+			answers = append(answers, *u.Report)
+			continue
+		}
+		if u.Problem.waits {
+			u.Problem.Message = fmt.Sprintf("no answer within %s: %s", answerWithin, u.Problem.Message)
+		}
+		problems = append(problems, u.Problem)
+	}
+	return answers, problems, nil
+}
+
+// Follow calls show with each answer until the user interrupts the command, or no request has a further answer. Standard error gets each
+// problem once. Those with which every request begins it gets only if they last. The error is silent if the user has read why.
+func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) error) error {
+	s.begin()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	early, noMore := s.Bound(ctx)
+	defer noMore()
+	isLate := early.Done()
+	shown, hasAnswered := make(map[string]string), make(map[string]bool)
+	latest := make(map[string]*Problem)
+	for _, r := range s.created {
+		latest[r.Spec.Cluster] = problemOf(r)
+	}
+	tell := func(p *Problem) {
+		if p == nil {
+			return
+		}
+		if text := p.line(); shown[p.Cluster] != text && (!p.begins || isLate == nil && !hasAnswered[p.Cluster]) {
+			shown[p.Cluster] = text
+			_, _ = fmt.Fprintln(s.ErrOut, text)
+		}
+	}
+	updates := s.Updates(ctx)
+	for {
+		select {
+		case <-isLate:
+			isLate = nil
+			for _, cluster := range s.request.Clusters {
+				if ctx.Err() == nil {
+					tell(latest[cluster])
+				}
+			}
+		case u, ok := <-updates:
+			if !ok {
+				return nil
+			}
+			latest[u.Cluster] = u.Problem
+			tell(u.Problem)
+			if u.Problem == nil {
+				delete(shown, u.Cluster)
+				hasAnswered[u.Cluster] = true
+				if err := show(u.Report); err != nil {
+					return err
+				}
+			}
+			if ended, err := outcome(latest); ended {
+				return err
+			}
+		}
+	}
+}
+
+// outcome reports whether no request has a further answer, and whether that is a failure: the end of the hour is none.
+func outcome(latest map[string]*Problem) (ended bool, err error) {
+	for _, p := range latest {
+		if p == nil || !p.ends {
+			return false, nil
+		}
+		if !p.expired {
+			err = exit.Silently(exit.Failed)
+		}
+	}
+	return true, err
+}
+
+// begin tells the user that the command asks.
+func (s *Session) begin() {
+	_, _ = fmt.Fprintf(s.ErrOut, "• asking %s for the %s\n", strings.Join(s.request.Clusters, ", "), s.request.title())
+}
