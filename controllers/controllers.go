@@ -109,9 +109,11 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		loops = append(loops, loop)
 	}
 	registry = membercluster.New(local, fleet, orphans, host, o.Version, o.MaxInflight, o.Clock)
-	reports := memberreport.New(local, store, o.Clock, o.MemberReportsMemory)
-	requests := reportrequest.New(local, store, pusher, o.Clock)
-	if err := errors.Join(registry.SetupWithManager(local), reports.SetupWithManager(local), requests.SetupWithManager(local)); err != nil {
+	if err := errors.Join(
+		registry.SetupWithManager(local),
+		memberreport.New(local, store, o.Clock, o.MemberReportsMemory).SetupWithManager(local),
+		reportrequest.New(local, store, pusher, o.Clock).SetupWithManager(local),
+	); err != nil {
 		return nil, err
 	}
 	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), orphans, loops...), revisions.NewHistory(local, history)} {

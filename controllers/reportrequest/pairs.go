@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/evidence"
 	rules "github.com/fairlead-dev/fairlead/federate/evidencerequest"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/push"
@@ -91,8 +92,8 @@ func (p *pairs) ask(name types.NamespacedName, is *report) outcome {
 	}
 	a, known := p.asks[name], p.all[on]
 	if a.waits {
-		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestLimitReached, Message: fmt.Sprintf("the wrapper has 4 requests on member %s already, or the member has %d: "+
-			"the request waits until one of them ends", is.member, rules.MaxOnMember)}}
+		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestLimitReached, Message: fmt.Sprintf("the wrapper has %d requests on member %s already, "+
+			"or the member has %d: the request waits until one of them ends", evidence.MaxAnswers, is.member, rules.MaxOnMember)}}
 	}
 	isWritten, problem := p.pusher.RequestsOf(is.key, is.member)
 	if problem != nil {
@@ -101,11 +102,12 @@ func (p *pairs) ask(name types.NamespacedName, is *report) outcome {
 	if answer := rules.AnswerTo(&a.Ask, known.list, known.answers); answer != nil {
 		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonAnswered, Message: answer.Message}, answer: answer, at: known.at}
 	}
-	if !isWritten {
-		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestPending, Message: fmt.Sprintf("the request is on its way to member %s", is.member)}}
+	message := fmt.Sprintf("the request is on its way to member %s", is.member)
+	if isWritten {
+		message = fmt.Sprintf("member %s has the request, and its collector has not answered yet; if that takes more than some seconds, see condition "+
+			"CollectorReady of the MemberCluster", is.member)
 	}
-	return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestPending, Message: fmt.Sprintf("member %s has the request, and its collector has not answered yet; if that takes more than "+
-		"some seconds, see condition CollectorReady of the MemberCluster", is.member)}}
+	return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestPending, Message: message}}
 }
 
 // remove takes back the request of a report.

@@ -33,8 +33,8 @@ func TestAStatusWithoutVersionsRemovesThem(t *testing.T) {
 		want   string
 	}{
 		"there are some": {v1alpha1.DeliveryStatus{ObservedRendering: "d", Subscriptions: []v1alpha1.ObservedSubscription{{Name: "db", OfferedCSV: "db.v1.1.0"}}},
-			`{"evidence":null,"objects":null,"observedRendering":"d","subscriptions":[{"name":"db","offeredCSV":"db.v1.1.0"}],"version":null}`},
-		"there are none": {v1alpha1.DeliveryStatus{ObservedRendering: "d"}, `{"evidence":null,"objects":null,"observedRendering":"d","subscriptions":null,"version":null}`},
+			`{"answers":null,"evidence":null,"objects":null,"observedRendering":"d","subscriptions":[{"name":"db","offeredCSV":"db.v1.1.0"}],"version":null}`},
+		"there are none": {v1alpha1.DeliveryStatus{ObservedRendering: "d"}, `{"answers":null,"evidence":null,"objects":null,"observedRendering":"d","subscriptions":null,"version":null}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			patch, err := statusPatch(&v1alpha1.Delivery{}, tc.status)

@@ -149,7 +149,8 @@ func (q *memberQueue) keptFromRequests(key Key, desired *plan.Desired, seen *del
 		return nil // the loop of the wrappers has not decided yet
 	}
 	if seen == nil {
-		return &rules.Problem{Reason: v1alpha1.ReasonDeliveryNotFound, Message: fmt.Sprintf("member %s has no Delivery of the wrapper yet: its line in the status of the wrapper says why", q.conn.Name())}
+		return &rules.Problem{Reason: v1alpha1.ReasonDeliveryNotFound,
+			Message: fmt.Sprintf("member %s has no Delivery of the wrapper yet: its line in the status of the wrapper says why", q.conn.Name())}
 	}
 	last, _ := q.histories.of(key)
 	reason := ""
