@@ -29,8 +29,8 @@ const (
 	// MaxCached is the limit of the weight of all caches that a collector has of its member. A hundred thousand objects
 	// need about a third of it.
 	MaxCached = 128 << 20
-	// MaxPages is how many pages of one list Fairlead reads, so that a member cannot send an endless list. No known member
-	// has a longer list.
+	// MaxPages is the largest number of pages of one list that Fairlead reads, so that a member cannot send an endless list. No
+	// known member has a longer list.
 	MaxPages = 200
 )
 

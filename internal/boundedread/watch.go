@@ -20,8 +20,8 @@ type trimmedWatch struct {
 	stop  sync.Once
 }
 
-// newTrimmedWatch makes a watch that sends the result of trim for each event of whole. It drops an event if trim
-// returns false.
+// newTrimmedWatch makes a watch that calls the function trim with each event of the watch whole, and sends the result.
+// It drops an event if the function returns false.
 func newTrimmedWatch(whole watch.Interface, trim func(watch.Event) (watch.Event, bool)) *trimmedWatch {
 	w := &trimmedWatch{whole: whole, events: make(chan watch.Event), stopped: make(chan struct{}), ended: make(chan struct{})}
 	go func() {

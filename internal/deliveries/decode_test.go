@@ -31,7 +31,7 @@ func told(b *bench, answer string) (lines []string) {
 	return lines
 }
 
-// unread returns the line that told has for an event that the decoder cannot read.
+// unread returns the line that the function told returns for an event that the decoder cannot read.
 func unread(why string) string {
 	return fmt.Sprintf("ERROR 500 an error on the server (%q) has prevented the request from succeeding", "unable to decode an event from the watch stream: "+why)
 }

@@ -20,8 +20,9 @@
 //  2. summary.go and bounds.go make its summary, and evidence.go bounds its evidence.
 //  3. watch.go stores the summary (summaries.go), and calls the listeners, which also get the evidence.
 //
-// watch.go runs the list and the watch, and watchliveness.go detects a watch that brings no more events. index.go is what
-// other packages see of one member. orphans.go finds the orphans. signature.go makes and verifies seals.
+// watch.go runs the list and the watch, and watchliveness.go detects a watch that brings no more events. index.go has
+// what other packages use of one member's summaries. orphans.go finds the orphans. signature.go makes and verifies
+// seals.
 //
 // Why the summaries are only in memory: each member stores its Deliveries, so the host need not store them too. After a
 // restart the manager reads one paged list from each member. The summaries of 100,000 Deliveries fit into 64 MiB.

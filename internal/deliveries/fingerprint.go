@@ -29,7 +29,7 @@ import (
 type Fingerprint string
 
 const (
-	// maxFingerprinted bounds how many entries an inventory with a fingerprint has.
+	// maxFingerprinted is the largest number of entries in an inventory that has a fingerprint.
 	maxFingerprinted = 16
 	// hashSize is the size of a hash, in bytes.
 	hashSize = 8
@@ -58,8 +58,8 @@ func fingerprintOf(inventory []v1alpha1.InventoryEntry) Fingerprint {
 	return Fingerprint(is)
 }
 
-// Differing returns the indexes of the entries of inventory whose rendering is not the one in the fingerprint. ok is
-// false if the fingerprint is of other objects, or of the same objects in another order.
+// Differing returns the indexes of those entries of an inventory whose rendering is not the one in the fingerprint. ok
+// is false if the fingerprint is of other objects, or of the same objects in another order.
 func (f Fingerprint) Differing(inventory []v1alpha1.InventoryEntry) (differing []int, ok bool) {
 	if len(inventory) == 0 || len(f) != hashSize+entrySize*len(inventory) || f.hashAt(0) != hashOfList(inventory) {
 		return nil, false

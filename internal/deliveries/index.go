@@ -18,8 +18,8 @@ type Change struct {
 	Name string
 	// Was is the summary before the change; nil for a new Delivery.
 	Was *Summary
-	// Is is the present summary; nil for a deleted Delivery. It equals Was if a list has the Delivery as the index knows
-	// it.
+	// Is is the present summary; nil for a deleted Delivery. It equals Was if a list has brought a Delivery that has
+	// not changed.
 	Is *Summary
 	// IsNews is true if Was and Is differ. A change of the evidence alone is no news.
 	IsNews bool
@@ -44,7 +44,8 @@ type Evidence struct {
 type Listener interface {
 	// Changed reports one event of the watch, or one Delivery of a list.
 	Changed(x *Index, change Change)
-	// Listed reports a complete list, as the generation of each Delivery by name. Changed was called for each of them.
+	// Listed reports a complete list: generations has the generation of each Delivery in it, by name. Changed was
+	// called for each of them before.
 	Listed(x *Index, generations map[string]int64)
 	// Readable reports that the host can read the member's Deliveries. first is true after the first complete list; it is
 	// false if Unreadable was called before.
@@ -111,8 +112,8 @@ func (x *Index) TakeRecorded(key Key, is *Summary) bool {
 type Record struct {
 	// Listed is true after the first complete list of the member's Deliveries.
 	Listed bool
-	// Unreadable is why the host cannot read the Deliveries, for example because they are too large; "" if there is no
-	// such reason. An outage of the member is none.
+	// Unreadable is the reason why the host cannot read the Deliveries, for example that they are too large; "" if
+	// there is none. An outage of the member is no such reason.
 	Unreadable string
 	// Summary is the summary of the wrapper's Delivery; nil if the member has no such Delivery, or the index has not read
 	// it yet.
@@ -135,15 +136,15 @@ func (x *Index) Written(key Key, uid types.UID, generation int64) {
 func (x *Index) Forget(key Key) { x.liveness.forget(key.Delivery()) }
 
 // Follow lists and watches the member's Deliveries until ctx ends. After an outage of the member, or when the watch
-// brings no more events, Probed makes Follow list again at once. Without that, the reflector would first wait for its
-// backoff.
+// brings no more events, a call of Probed has the effect that Follow lists again at once. Without that, the reflector
+// would first wait for its backoff.
 func (x *Index) Follow(ctx context.Context) { x.follower.follow(ctx) }
 
-// Probed gets the results of the last two probes of the member. It makes Follow list and watch again after an outage,
-// and also when the member answers but the watch is dead.
+// Probed gets the results of the last two probes of the member. After an outage, and also when the member answers but
+// the watch is dead, it restarts the list and the watch of the method Follow.
 func (x *Index) Probed(was, is member.ProbeResult) { x.follower.probed(was, is) }
 
-// Put stores the present state of a Delivery. Only tests call Put, Remove and Replace: they take the place of a watch.
+// Put stores the present state of a Delivery. Only tests call the methods Put, Remove and Replace, in place of a watch.
 func (x *Index) Put(d *v1alpha1.Delivery) {
 	x.sink.put(newDecoded(d))
 }

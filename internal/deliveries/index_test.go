@@ -20,8 +20,8 @@ var (
 	web         = KeyOf(webIdentity)
 )
 
-// bench is an index without a connection to its member. The test puts Deliveries into the index, and reads from calls
-// what a listener was told.
+// bench is an index without a connection to its member. The test puts Deliveries into the index. The field calls has
+// the calls that a listener got.
 type bench struct {
 	*Index
 	store *Store

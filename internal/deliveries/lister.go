@@ -126,7 +126,7 @@ func (d *lister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
 }
 
 // IsWatchListSemanticsUnSupported makes the reflector use paged lists. A list that is streamed as watch events would be
-// in memory as a whole before hasRoomFor could refuse it.
+// in memory as a whole before the method hasRoomFor could refuse it.
 func (d *lister) IsWatchListSemanticsUnSupported() bool { return true }
 
 // noteUnreadable records why the Deliveries cannot be read, if the reason is the Deliveries themselves. Other errors

@@ -54,7 +54,8 @@ func (o *Orphans) RemoveWrapper(key Key, uid types.UID) {
 	o.classifyAll(key)
 }
 
-// WrappersListed records that AddWrapper was called for every wrapper of the host. Before that, Of reports no orphans.
+// WrappersListed records that AddWrapper was called for every wrapper of the host. Before that, the method Of reports
+// no orphans.
 func (o *Orphans) WrappersListed() {
 	o.wrappers.setComplete()
 	for _, x := range o.store.all() {
@@ -62,8 +63,8 @@ func (o *Orphans) WrappersListed() {
 	}
 }
 
-// MarkDecided records that the placement of a wrapper is decided, so that Desired returns the desired state for each
-// placed member. From now on, a Delivery of this wrapper's name is an orphan in two cases:
+// MarkDecided records that the placement of a wrapper is decided, so that the function Desired knows the desired state
+// on each placed member. From now on, a Delivery of this wrapper's name is an orphan in two cases:
 //
 //   - The wrapper has no desired state on the member.
 //   - The wrapper is to leave the member, and the Delivery belongs to an earlier wrapper of the same name.
@@ -93,7 +94,7 @@ func (o *Orphans) classifyAll(key Key) {
 	}
 }
 
-// classify decides whether a Delivery is an orphan, and calls report if the answer has changed.
+// classify decides whether a Delivery is an orphan, and calls the method report if the answer has changed.
 func (o *Orphans) classify(x *Index, name string) {
 	x.orphans.deciding.Lock()
 	changed := x.orphans.set(name, o.isOrphan(x, name))

@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// orphanage is a bench with a finder of orphans. The test sets the desired states; told counts the calls of notify.
+// orphanage is a bench with a finder of orphans. The test sets the desired states. The field told is the number of
+// calls of the function notify.
 type orphanage struct {
 	*bench
 	*Orphans

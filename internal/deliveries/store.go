@@ -61,7 +61,7 @@ func (news) Unreadable(*Index) {}
 
 // Open makes an empty index for a connection to a member. It replaces the index of an earlier connection to the same
 // member. first is a listener for this member only, which gets each change before the subscribers; nil for none. The
-// caller fills the index by Follow.
+// caller fills the index with the method Follow.
 func (s *Store) Open(conn *member.Conn, first Listener) *Index {
 	x := newIndex(conn, s.clock, func(call func(Listener)) {
 		if first != nil {

@@ -15,14 +15,14 @@ type summaries struct {
 	// listed is true after the first complete list. Before that, a Delivery without a summary here may still exist.
 	listed bool
 	all    map[string]*Summary
-	// recalled has the names of the Deliveries for whose present summary recall was called already.
+	// recalled has the name of a Delivery if the method recall was called already for its present summary.
 	recalled sets.Set[string]
-	// recorded has, for each Delivery whose last pass recorded in it all that the pass did, the generation after that
-	// pass.
+	// recorded has the generation of a Delivery after its last pass, if that pass recorded in the Delivery all that it
+	// did.
 	recorded map[string]int64
 	// weight is the weight of all summaries, in bytes.
 	weight int
-	// unreadable is why the host cannot read the Deliveries; "" when it can.
+	// unreadable is the reason why the host cannot read the Deliveries; "" when it can.
 	unreadable string
 }
 
@@ -119,8 +119,8 @@ func (s *summaries) remove(name string) (was *Summary) {
 	return was
 }
 
-// setListed records that a complete list was stored. first is true for the first one. again is true if the Deliveries
-// could not be read before.
+// setListed records that a complete list was stored. first is true for the first complete list. again is true if the
+// Deliveries could not be read before.
 func (s *summaries) setListed() (first, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

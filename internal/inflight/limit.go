@@ -27,9 +27,9 @@ const (
 	// during a pause.
 	restAtLeast = time.Second
 	restAtMost  = 15 * time.Second
-	// bestOf is the length of a period, for which isSlow remembers the quickest write. isSlow compares later writes with
-	// the quickest write of the present and of the previous period. Older writes are forgotten, because even the quickest
-	// write takes longer when the server has moved further away.
+	// bestOf is the length of a period. For each period the Limit remembers the quickest write. The method isSlow
+	// compares later writes with the quickest write of the present and of the previous period. Older writes are
+	// forgotten, because even the quickest write takes longer when the server has moved further away.
 	bestOf = 5 * time.Minute
 	// usualFor is how long the average of the writes is valid after the last write. After that time isSlow returns false.
 	usualFor = time.Minute
@@ -56,13 +56,14 @@ type Limit struct {
 	best time.Duration
 	// bestBefore is the time of the quickest write of the previous period.
 	bestBefore time.Duration
-	// bestSince is when the present period began.
+	// bestSince is the time at which the present period began.
 	bestSince time.Time
-	// measured is when the last write was measured.
+	// measured is the time of the last measurement of a write.
 	measured time.Time
-	// cut is when places were last halved. The answer to a request that was sent before cut does not halve them again.
+	// cut is the time at which places was last halved. The answer to a request that was sent before that does not halve
+	// it again.
 	cut time.Time
-	// rest is when the pause ends. No pass begins before.
+	// rest is the time at which the pause ends. No pass begins before that.
 	rest time.Time
 	// freed is closed when waiting callers of Enter should try again; nil when none waits.
 	freed chan struct{}
@@ -76,7 +77,7 @@ func New(clk clock.Clock, most int) *Limit {
 	return &Limit{clock: clk, most: most, places: float64(min(First, most))}
 }
 
-// Places is how many passes may be under way now.
+// Places returns the number of passes that may be under way now.
 func (l *Limit) Places() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Guard is the resource lock of client-go's leader elector. It also computes until when this manager is surely the leader.
-// The elector alone cannot protect the members. A manager that was frozen (a paused machine, SIGSTOP) may continue in the
-// middle of a push after another manager has taken the lease, and the elector of the frozen manager may run only later.
+// Guard is the resource lock of client-go's leader elector. It also computes until when this manager is surely the leader. The
+// elector alone cannot protect the members. A manager that was frozen (a paused machine, SIGSTOP) may continue in the middle of a
+// push after another manager has taken the lease. The elector of the frozen manager may run only later.
 type Guard struct {
 	resourcelock.Interface
 	clock  clock.Clock
@@ -33,9 +33,9 @@ type Guard struct {
 	// held is true once the API server has accepted this manager as the holder. From then on this manager does not take
 	// back a lease. A holder with the same proof that appears later is no predecessor, and may be alive.
 	held bool
-	// takingBack is true from the read that shows a predecessor which is proven dead, until the API server accepts the
-	// write that takes the lease back. It stays true after a write without an answer, because the API server may have
-	// stored that write.
+	// takingBack becomes true at the read that shows a predecessor which is proven dead. It becomes false when the API
+	// server accepts the write that takes the lease back, or when a later read shows that another manager is faster. It
+	// stays true after a write without an answer, because the API server may have stored that write.
 	takingBack bool
 }
 

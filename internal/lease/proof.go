@@ -22,8 +22,8 @@ type Proof struct {
 	lock *filelock.Lock
 }
 
-// isPodUID matches the uid that an API server gives a pod. It does not match the uid of a static pod, which is a digest
-// that a kubelet computes: static pods of one manifest on two nodes can have the same digest.
+// isPodUID matches the uid that an API server gives a pod. It does not match the uid of a static pod. That uid is a
+// digest that a kubelet computes, so static pods of one manifest on two nodes can have the same uid.
 var isPodUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // OfPod returns the proof of a manager that is the only container of a pod: the pod's uid. A kubelet restarts a

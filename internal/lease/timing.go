@@ -4,7 +4,7 @@ package lease
 
 import "time"
 
-// maxClockError is how wrong the rate of a machine's clock may be: the fence tolerates an error of one part in
+// maxClockError bounds the error in the rate of a machine's clock: the fence tolerates an error of one part in
 // maxClockError. NTP corrects a clock by at most one part in 2,000.
 const maxClockError = 100
 
@@ -48,10 +48,11 @@ func Default() Timing {
 
 // Tenure holds the times by which a manager judges whether it is still the leader.
 type Tenure struct {
-	// Renewed is when the last accepted renewal began. It is zero while the manager does not hold the lease.
+	// Renewed is the time at which the last accepted renewal began. It is zero while the manager does not hold the
+	// lease.
 	Renewed time.Time
-	// TakenBack is when the API server accepted that the manager took back its predecessor's lease. It is zero for a
-	// lease that was free or had expired.
+	// TakenBack is the time at which the API server accepted that the manager took back its predecessor's lease. It is
+	// zero for a lease that was free or had expired.
 	TakenBack time.Time
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// maxRevisions is how many revisions a Store keeps in memory. One revision takes up to 1 MiB.
+// maxRevisions is the largest number of revisions that a Store keeps in memory. One revision takes up to 1 MiB.
 const maxRevisions = 32
 
 // ErrLost means that the manager cannot reproduce the rendering that a member has. Either the ControllerRevision is

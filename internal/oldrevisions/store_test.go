@@ -45,7 +45,7 @@ func revisionOf(t *testing.T, w *v1alpha1.Federated, name string) *appsv1.Contro
 	return r
 }
 
-// host returns a client of a host with these objects. It counts the reads in reads.
+// host returns a client of a host with these objects. It counts the reads in the variable reads.
 func host(reads *int, objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {

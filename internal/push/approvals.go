@@ -37,9 +37,9 @@ type approval struct {
 	desired *plan.Desired
 	// pending identifies the InstallPlans that the collector had reported as pending before the attempt.
 	pending string
-	// again is when the next attempt is due if desired and pending stay the same.
+	// again is the time at which the next attempt is due if desired and pending stay the same.
 	again time.Time
-	// trouble is why the manager did not approve a pending plan; nil if there is no such reason.
+	// trouble is the reason why the manager did not approve a pending plan; nil if there is none.
 	trouble *memberapi.Trouble
 }
 
@@ -68,8 +68,8 @@ func (a *approvals) begin(key Key, desired *plan.Desired, pending string) (due b
 	return true, approvalInterval
 }
 
-// end records the result of an attempt. trouble is why the manager did not approve a pending plan; nil if there is no
-// such reason.
+// end records the result of an attempt. trouble is the reason why the manager did not approve a pending plan; nil if
+// there is none.
 func (a *approvals) end(key Key, desired *plan.Desired, trouble *memberapi.Trouble) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,7 +97,8 @@ func (a *approvals) of(key Key, desired *plan.Desired) *memberapi.Trouble {
 }
 
 // approve approves the pending InstallPlans of a pair that needs no pass. The targets come from the desired state.
-// While the member waits for its wave, that is an earlier revision, so approve does not go beyond the earlier targets.
+// While the member waits for its wave, the desired state has an earlier revision. So approve does not go beyond the
+// targets of that revision.
 func (q *memberQueue) approve(ctx context.Context, key Key, desired *plan.Desired) {
 	pending := ""
 	if seen := q.deliveries.Get(key); desired != nil && !desired.Suspended && desired.IsHeldBy(seen) {

@@ -20,11 +20,13 @@ import (
 // turn.
 type pushCase struct {
 	before, after func(s *site) *Desired
-	// meanwhile, if set, changes the member between the push of before and the push of after.
+	// meanwhile, if set, changes the member between the pushes of the two desired states that the functions before and
+	// after return.
 	meanwhile func(s *site)
 	// drifted is the drift that the collector reports of ConfigMap a; "" for none.
 	drifted v1alpha1.DriftKind
-	// gone is the uid that the Delivery has for ConfigMap a when the collector reports it as gone. prepare sets it.
+	// gone is the uid that the Delivery has for ConfigMap a when the collector reports it as gone. The method prepare
+	// sets it.
 	gone types.UID
 	// recalls makes the push use the summary of the Delivery in memory instead of reading the Delivery.
 	recalls bool

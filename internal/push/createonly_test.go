@@ -54,7 +54,7 @@ func createOnlyKinds(unique, group string) map[string]string {
 }
 
 // A pass may leave out the look at an object because API servers answer a create-only apply like this: they create an
-// absent object, and change no existing one, not even an object of this wrapper.
+// absent object, and change no existing one. They do not even change an object of this wrapper.
 func TestACreateOnlyApplyCreatesAnAbsentObjectAndChangesNoExistingOne(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()

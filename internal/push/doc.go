@@ -5,9 +5,9 @@
 // Words: a *pair* is one wrapper on one member. The *desired state* (Desired) of a pair is the objects that the member
 // should have, or no objects if the wrapper is to leave the member. A *pass* is one attempt to bring a pair to its
 // desired state, and an *Outcome* is the result of a pass. An object is *contested* if another client undoes every
-// repair of it. A *member queue* has the pairs of one member that may need a pass, a limit on the passes that run at
-// the same time (package inflight), and a circuit breaker. Each member has its own, so a member that hangs does not
-// delay the others.
+// repair of it. A *member queue* has the pairs of one member that may need a pass, and a circuit breaker. It also
+// limits the passes that run at the same time (package inflight). Each member has its own, so a member that hangs does
+// not delay the others.
 //
 // The packages below this directory. Each imports only packages that come after it in this list:
 //
@@ -20,14 +20,14 @@
 //
 // Where each backoff is:
 //
-//   - Passes of a pair that do not succeed: plan/passhistory.go (again). The first wait is 1 s after an error that
-//     concerns the whole member, and else one of the times in plan/outcome.go (RetrySoon, RetryLater).
+//   - Passes of a pair that do not succeed: plan/passhistory.go (method again). The first wait is 1 s after an error
+//     that concerns the whole member, and else one of the times in plan/outcome.go (RetrySoon, RetryLater).
 //   - Repairs of a contested object: plan/driftbackoff.go.
-//   - Probes of a member that does not answer: internal/member/probebackoff.go (nextProbe).
+//   - Probes of a member that does not answer: internal/member/probebackoff.go (function nextProbe).
 //   - The circuit breaker (circuitbreaker.go) sets no times. It stops the passes of a member after a failed probe, or
-//     after an error that concerns the whole member, and resumes them after a successful probe.
+//     after an error that concerns the whole member. It resumes them after a successful probe.
 //
-// Why the Delivery, the record of what was delivered, is on the member: the host stores nothing for the pairs, and a
+// A Delivery is the record of what was delivered. Why it is on the member: the host stores nothing for the pairs, and a
 // loss of the host's etcd loses no Delivery. After a restart, the manager reads the Deliveries of a member in one paged
 // list. The price is up to two more writes for each change. They go to the member's API server, and not to the host's
 // API server, which all members share. A member queue depends only on its member and the desired states of its pairs,

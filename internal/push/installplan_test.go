@@ -54,8 +54,8 @@ func newOLMSite(t *testing.T) *site {
 	return s
 }
 
-// subscribed creates a Subscription of the wrapper. Its status names the InstallPlan that OLM would make for the CSV in
-// next. If target is "", the Subscription belongs to another owner.
+// subscribed creates a Subscription of the wrapper. Its status names the InstallPlan that OLM would make for the CSV
+// that next names. If target is "", the Subscription belongs to another owner.
 func (s *site) subscribed(name, installed, next, target, plan string) {
 	s.Helper()
 	sub := s.parse(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: ` + name + `},
@@ -70,8 +70,8 @@ func (s *site) subscribed(name, installed, next, target, plan string) {
 	s.offers(sub, installed, next, plan)
 }
 
-// offers sets the status of a Subscription as OLM does when the upgrade to the CSV in next waits for the approval of
-// plan.
+// offers sets the status of a Subscription as OLM does when an upgrade waits for the approval of an InstallPlan. next
+// names the new CSV, and plan the InstallPlan.
 func (s *site) offers(sub *unstructured.Unstructured, installed, next, plan string) {
 	s.Helper()
 	sub.Object["status"] = map[string]any{"installedCSV": installed, "currentCSV": next, "state": "UpgradePending", "lastUpdated": "2026-01-01T00:00:00Z",
@@ -343,7 +343,7 @@ func TestASubscriptionThatOLMGeneratedForADependencyIsNoNeighbour(t *testing.T) 
 }
 
 // A push ends after it has created a Subscription and before it records that. Then another owner creates a Subscription
-// in the same namespace. The next push must apply the first one again without the check for neighbours.
+// in the same namespace. The next push must apply the wrapper's Subscription again without the check for neighbours.
 func TestAnObjectThatIsThereAlreadyIsNotHeldUpByItsNeighbours(t *testing.T) {
 	s := newOLMSite(t)
 	wanted := s.want(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: db, annotations: {` + v1alpha1.AnnotationTargetCSV + `: db.v1.0.0}},

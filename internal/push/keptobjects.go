@@ -11,19 +11,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// maxKept bounds how many kept objects of one pair the pusher remembers until TakeKept returns them.
+// maxKept is the largest number of kept objects of one pair that the pusher remembers. It forgets them when the method
+// TakeKept returns them.
 const maxKept = 64
 
-// keptObjects are the objects that passes kept on members, and that TakeKept has not yet returned for an event. The
-// zero value has none.
+// keptObjects are the objects that passes kept on members. The method TakeKept returns them for an event, and thereby
+// removes them. The zero value has none.
 type keptObjects struct {
 	mu  sync.Mutex
 	all map[Key]map[string][]Kept // by wrapper and member
 }
 
-// note logs and stores objects that a pass kept on a member, until take returns them. It must be called before the
-// outcome of the pass is recorded: once the outcome is Done, the controller may let the wrapper be deleted, and never
-// call TakeKept for the wrapper again.
+// note logs and stores objects that a pass kept on a member, until the method take returns them. The caller must call
+// it before it records the outcome of the pass: once the outcome is Done, the controller may let the wrapper be
+// deleted. It then never calls TakeKept for the wrapper again.
 func (k *keptObjects) note(ctx context.Context, key Key, memberName string, kept []Kept) {
 	if len(kept) == 0 {
 		return
@@ -49,7 +50,7 @@ func (k *keptObjects) note(ctx context.Context, key Key, memberName string, kept
 	k.all[key][memberName] = all
 }
 
-// members returns the members on which passes of a wrapper kept objects that take has not returned yet.
+// members returns the members for which there are kept objects of a wrapper.
 func (k *keptObjects) members(key Key) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

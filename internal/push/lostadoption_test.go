@@ -17,8 +17,9 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// loseAdoption removes the field adopted from the Delivery that the member stores: the member's CRD loses the field, a
-// write of the status makes the API server store the Delivery without it, and then the CRD gets the field back.
+// loseAdoption removes the field adopted from the Delivery that the member stores. It removes the field from the
+// member's CRD, writes the status so that the API server stores the Delivery without the field, and puts the field back
+// into the CRD.
 func (s *site) loseAdoption() {
 	s.Helper()
 	mend := withoutField(s.T, inventoryField("adopted")...)

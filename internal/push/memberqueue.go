@@ -75,7 +75,7 @@ func (q *memberQueue) run(ctx context.Context) {
 			q.writeRequests(ctx, key)
 		}
 	})
-	<-ctx.Done() // the caller closes the index of the member's Deliveries when run returns, so not before ctx ends
+	<-ctx.Done() // when run returns, the caller closes the index of the member's Deliveries, so do not return before ctx ends
 }
 
 // park sets a pair aside if the circuit breaker is open, and reports whether it did. It drops the pair's due Secrets:
@@ -89,7 +89,8 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	desired := q.pusher.desired.get(key, q.conn.Name())
 	todo, due, news := q.judge(key, desired)
 	if news {
-		// The drift report woke the wrapper's controller before judge found the object contested, so wake it again.
+		// The method judge has changed the status message about contested objects. A drift report woke the wrapper's
+		// controller before that, so wake the controller again.
 		q.pusher.wake(key)
 	}
 	if !due {
@@ -152,8 +153,8 @@ func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due
 		//
 		//   - IsListed comes before Get. In the other order, the first list of Deliveries could arrive between the two calls,
 		//     and a Delivery in that list would look absent.
-		//   - Get runs under the lock of the histories. The observer first puts a new summary into the index, and then takes
-		//     the same lock to forget finished repairs. So judge never combines an older summary with a history that has
+		//   - Get runs under the lock of the histories. The observer first puts a new summary into the index, and then takes the
+		//     same lock to forget finished repairs. So the method judge never combines an older summary with a history that has
 		//     already forgotten the repair.
 		listed, listing := q.deliveries.IsListed(), q.deliveries.IsListing()
 		seen, before := q.deliveries.Get(key), h.Contested()
@@ -164,7 +165,7 @@ func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due
 			q.wakeAfter(key, wake)
 			todo.Unrecorded = q.pusher.unrecorded.Of(plan.Pair{Member: q.conn.Name(), Key: key})
 			if todo.Unrecorded.Any() && h.NeedsRecord(desired, seen, now) {
-				todo.Secrets, due = nil, true // todo.Secrets would make push only check Secrets, without a pass
+				todo.Secrets, due = nil, true // with todo.Secrets, the method push would only check Secrets and make no pass
 			}
 		}
 		news = h.Contested() != before

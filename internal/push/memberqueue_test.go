@@ -300,7 +300,8 @@ func (b *bench) last() plan.Outcome {
 	return last
 }
 
-// due returns whether a pass is due and its work, as judge does, but does not forget contested objects.
+// due returns whether a pass is due, and its work, as the method judge does. Unlike judge it does not forget contested
+// objects.
 func (b *bench) due(key Key, want *Desired) (todo plan.Work, due bool) {
 	if want == nil || !b.deliveries.IsListed() {
 		return plan.Work{}, false
@@ -313,7 +314,7 @@ func (b *bench) due(key Key, want *Desired) (todo plan.Work, due bool) {
 	return todo, due
 }
 
-// settle forgets the contested objects that have not drifted for long enough.
+// settle forgets the contested objects that have been without drift for long enough.
 func (b *bench) settle(key Key) {
 	b.histories.change(key, func(h *plan.History, now time.Time) { b.wakeAfter(key, h.Settle(b.deliveries.Get(key), now)) })
 }

@@ -37,7 +37,7 @@ var (
 	}, []string{"member", "result"})
 	rejectedApplies = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "fairlead_rejected_applies_total",
-		Help: "Objects whose apply a member's API server refused, by the reason that the line of the member in the wrapper's status has.",
+		Help: "Objects whose apply a member's API server refused, by reason: one of those that the member's line in the wrapper's status can have.",
 	}, []string{"member", "reason"})
 	deliveryWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "fairlead_delivery_writes_total",

@@ -21,8 +21,8 @@ type histories struct {
 	all map[Key]*plan.History
 }
 
-// change calls do with the history of a pair and the present time. do may change the history. A history that is empty
-// after that is dropped.
+// change calls the function do with the history of a pair and the present time. This function may change the history.
+// If the history is empty after that, change drops it.
 func (h *histories) change(key Key, do func(*plan.History, time.Time)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +41,7 @@ func (h *histories) change(key Key, do func(*plan.History, time.Time)) {
 	h.all[key] = of
 }
 
-// changeKnown does the same as change for a pair that has a history, and nothing for any other pair.
+// changeKnown does the same as the method change if the pair has a history. For any other pair it does nothing.
 func (h *histories) changeKnown(key Key, do func(*plan.History, time.Time)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,10 +75,10 @@ func (h *histories) rests(key Key, desired *plan.Desired, seen *deliveries.Summa
 	return rests
 }
 
-// forgetContradicted gets a complete list of the member's Deliveries, as the generation of each by name. It drops the
-// outcome of each pass whose Delivery is missing or older in the list, and returns the pairs of these passes. Either
-// the member was restored from a backup that is older than the pass, or the list is older than the pass. In the second
-// case, the next pass finds nothing to write.
+// forgetContradicted gets a complete list of the member's Deliveries: generations has the generation of each, by its
+// name. It drops the outcome of each pass whose Delivery is missing or older in the list, and returns the pairs of
+// these passes. Either the member was restored from a backup that is older than the pass, or the list is older than the
+// pass. In the second case, the next pass finds nothing to write.
 func (h *histories) forgetContradicted(generations map[string]int64) (keys []Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

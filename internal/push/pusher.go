@@ -129,7 +129,7 @@ func (p *Pusher) SetDesired(memberName string, desired *plan.Desired) {
 		q.histories.forget(key)
 		p.secrets.enlist(key, memberName)
 	}
-	// A new generation of the wrapper may need no write. The queue then finds no pass due (judge).
+	// A new generation of the wrapper may need no write. The method judge of the queue then finds that no pass is due.
 	q.queue.Add(key)
 }
 
@@ -155,13 +155,13 @@ type Result struct {
 	// Unrecorded is true if an earlier pass applied objects that it could not record. The Delivery's entries of these
 	// objects may be wrong.
 	Unrecorded bool
-	// Unapproved is why the manager does not approve a pending InstallPlan of spec.upgrade; nil when there is no such
-	// reason.
+	// Unapproved is the reason why the manager does not approve a pending InstallPlan of spec.upgrade; nil when there
+	// is none.
 	Unapproved *memberapi.Trouble
 }
 
-// IsHeld reports whether the member has the desired state: s, the summary of its Delivery, records exactly the desired
-// objects as applied, and the pair has no unrecorded objects. It ignores drift.
+// IsHeld reports whether the member has the desired state: its Delivery records exactly the desired objects as applied,
+// and the pair has no unrecorded objects. s is the summary of that Delivery. IsHeld ignores drift.
 func (r Result) IsHeld(s *deliveries.Summary) bool { return !r.Unrecorded && r.Desired.IsHeldBy(s) }
 
 // HasLeft reports whether the wrapper is to leave the member, and the last pass has completed that.

@@ -28,9 +28,9 @@ import (
 // manager does not know the resourceVersion of the last apply, it applies the Secret again. So after a restart it
 // applies each Secret once, at some time within the first ten minutes.
 //
-// Why a check does not use the digest of managedFields, as collectors do: that digest shows neither writes to
-// stringData nor writes with Fairlead's field manager. Why repairs of Secrets have no drift backoff: one repair of a
-// Secret in ten minutes is rare enough.
+// Collectors compare a digest of managedFields. Why a check does not: that digest shows neither writes to stringData
+// nor writes with Fairlead's field manager. Why repairs of Secrets have no drift backoff: one repair of a Secret in ten
+// minutes is rare enough.
 
 var secretResource = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
@@ -39,7 +39,7 @@ type secretResync struct {
 	pusher *Pusher
 	// schedule decides when each Secret is checked.
 	schedule plan.SecretSchedule
-	// enlisted signals to run that schedule has got a new Secret.
+	// enlisted gets a signal when the schedule has got a new Secret. The method run waits for it.
 	enlisted chan struct{}
 	// enlisting is locked while the names of a pair's Secrets are read and then scheduled. Without the lock, older names
 	// could overwrite newer ones.
@@ -120,8 +120,8 @@ func (s *secretResync) enqueue(t plan.Turn) {
 	}
 }
 
-// check checks the Secrets in todo.Secrets. It adds each Secret that needs a repair to todo.Drifted: another client
-// changed or deleted it, or the manager does not know the resourceVersion of its last apply.
+// check checks the Secrets in todo.Secrets. It adds to todo.Drifted each Secret that another client changed or deleted.
+// It also adds a Secret if the manager does not know the resourceVersion of its last apply.
 func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo *plan.Work) error {
 	for _, name := range todo.Secrets {
 		known := s.schedule.Version(plan.Pair{Member: q.conn.Name(), Key: key}, name)
@@ -135,8 +135,8 @@ func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo 
 		case apierrors.IsNotFound(err):
 			todo.Drifted[plan.SecretID(name)] = v1alpha1.DriftGone
 		case err == nil || memberapi.Answered(err):
-			// The API server refused to let the manager read the Secret. Apply it anyway: the refusal of the apply names the
-			// missing right.
+			// Either another client has changed the Secret, or the API server refused to let the manager read it. In the second
+			// case, apply it anyway: the refusal of the apply names the missing right.
 			todo.Drifted[plan.SecretID(name)] = v1alpha1.DriftChanged
 		default:
 			return fmt.Errorf("checking %s on member %s: %w", memberapi.Ref("Secret", name), q.conn.Name(), err)

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
-// trace records a pass that ended in the trace of its member. tracer is nil if tracing is off. outcome is the zero value
-// if err is not nil. The messages of both stay out, because they may quote the member.
+// trace adds a pass that has ended to the trace of its member. tracer is nil if tracing is off. outcome is the zero
+// value if err is not nil. The trace has the messages of neither, because they may quote the member.
 func trace(tracer *tracing.Tracer, memberName string, desired *plan.Desired, began time.Time, outcome plan.Outcome, err error, counts apply.Counts) {
 	if tracer == nil || desired.Leaving() {
 		return

@@ -55,11 +55,12 @@ func about(w v1alpha1.WrapperIdentity) []attribute.KeyValue {
 	return attributes
 }
 
-// Outcome is why a span ended.
+// Outcome is the reason why a span ended.
 type Outcome string
 
-// Outcomes of the root span. If the root span ends, the spans of its members end with the same outcome. A span of a
-// member may end earlier; its outcome is then Healthy, Stalled or Held, as the state of the member.
+// Outcomes of the root span. If the root span ends, the open spans of its members end with the same outcome, or with
+// Removed if that is Healthy. A span of a member may end earlier. Its outcome is then the state of the member (Healthy,
+// Stalled or Held), or Superseded.
 const (
 	// Healthy means that all placed members have the revision and are Healthy, and the status says so.
 	Healthy Outcome = "Healthy"

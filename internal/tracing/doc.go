@@ -2,13 +2,14 @@
 
 // Package tracing makes OpenTelemetry traces of what the manager does after an author has written a wrapper.
 //
-// Words: a *generation* of a wrapper is followed from the moment at which the manager first sees it. Its *root span*,
-// "federate", lasts until all placed members are Healthy. The steps "place" and "render" are children of the root span.
-// Each member whose desired state changes has a span "member" in a trace of its own, with a link to the root span. Its
-// children "apply" are the passes of package push. An *outcome* is why a span of the first or the third kind ended.
+// Words: the Tracer follows a *generation* of a wrapper from the moment at which the manager first sees it. Its *root
+// span*, "federate", lasts until all placed members are Healthy. The steps "place" and "render" are children of the
+// root span. Each member whose desired state changes has a span "member" in a trace of its own, with a link to the root
+// span. Its children "apply" are the passes of package push. An *outcome* is the reason why a root span or a span
+// "member" ended.
 //
-// A generation that the status has observed begins no trace. So repairs of drift, changes of labels, and a restart of
-// the manager make none.
+// If the wrapper's status has already observed a generation, no trace begins for it. So repairs of drift, changes of
+// labels, and a restart of the manager make no trace.
 //
 // Why it is so: a wrapper may be placed on 5,000 members, and backends cut or refuse a trace of so many spans. So each
 // member has a trace of its own. The link leads from the member to the root, because a span has 128 links at most.

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxApplies is how many passes of one member get a span of their own. Of further passes only the number is recorded:
-// a member that refuses an object gets a pass every two minutes.
+// maxApplies is the largest number of passes of one member that get a span each. Of further passes the Tracer records
+// only the number: a member that refuses an object gets a pass every two minutes.
 const maxApplies = 16
 
 // memberSpan is the open span of a member whose desired state has changed.
@@ -25,8 +25,9 @@ type memberSpan struct {
 	reason   string
 }
 
-// Changed begins the span of a member that got another desired state. It does nothing if the Tracer does not record this
-// generation of the wrapper. revision is what the member is to have; in a rollout it may be an earlier one.
+// Changed begins the span of a member that got another desired state. It does nothing if the Tracer does not record
+// this generation of the wrapper. revision is the revision that the member is to have; in a rollout it may be an
+// earlier one.
 func (t *Tracer) Changed(w v1alpha1.WrapperIdentity, memberName, revision string) {
 	if t == nil {
 		return
@@ -52,13 +53,14 @@ func (t *Tracer) Changed(w v1alpha1.WrapperIdentity, memberName, revision string
 
 // Pass is one pass of package push that has ended.
 type Pass struct {
-	// Began is when the pass began. It ends now.
+	// Began is the time at which the pass began. The pass ends now.
 	Began time.Time
-	// Objects is the number of desired objects. Rejected is how many of them the member refused.
+	// Objects is the number of desired objects that the pass got to. Rejected is the number of those that the member
+	// refused.
 	Objects, Rejected int
 	// Result is done, incomplete or error, as in the metric fairlead_pushes_total.
 	Result string
-	// Reason is why the pass did not finish; "" if it did.
+	// Reason is the reason why the pass did not finish; "" if it did.
 	Reason string
 }
 

@@ -25,8 +25,7 @@ const (
 	maxMembers     = 16384
 )
 
-// Tracer follows generations of wrappers. All methods may be called at the same time, and on a nil Tracer. Then they do
-// nothing.
+// Tracer follows generations of wrappers. All methods may be called at the same time. On a nil Tracer they do nothing.
 type Tracer struct {
 	tracer trace.Tracer
 	clock  clock.PassiveClock
@@ -53,7 +52,8 @@ type generation struct {
 	steps map[string]bool
 	// members has the open spans of members, by the name of the member.
 	members map[string]*memberSpan
-	// changed is the number of members that got a span. omitted is the number of changes without one, because of maxMembers.
+	// changed is the number of members that got a span. omitted is the number of changes for which a member got no span, because of
+	// maxMembers.
 	changed, omitted int
 }
 
@@ -89,8 +89,8 @@ func (t *Tracer) Begin(w v1alpha1.WrapperIdentity, lag time.Duration) {
 	t.order = append(t.order, key)
 }
 
-// follows returns the generation if the Tracer follows it and records it. A sampler may have decided not to. The caller
-// holds the lock.
+// follows returns the generation if the Tracer follows and records it, and else nil. A sampler may have decided that
+// the generation is not recorded. The caller holds the lock.
 func (t *Tracer) follows(w v1alpha1.WrapperIdentity) *generation {
 	if known := t.open[keyOf(w)]; known != nil && known.of == w && known.root.IsRecording() {
 		return known
@@ -112,7 +112,7 @@ func (t *Tracer) Follows(w v1alpha1.WrapperIdentity) bool {
 type Step struct {
 	// Name is SpanPlace or SpanRender.
 	Name string
-	// Began is when the step began. It ends now.
+	// Began is the time at which the step began. The step ends now.
 	Began time.Time
 	// Revision is the revision of the present spec; "" if it is not known.
 	Revision string
@@ -147,8 +147,8 @@ func (t *Tracer) Step(w v1alpha1.WrapperIdentity, step Step) {
 	span.End(trace.WithTimestamp(t.clock.Now()))
 }
 
-// End ends the generation that the Tracer follows of a wrapper, with the spans of its members. It does nothing if there
-// is none. The uid and the generation of w make no difference.
+// End ends the generation of a wrapper that the Tracer follows, with the spans of its members. It does nothing if the
+// Tracer follows none. The uid and the generation of w make no difference.
 func (t *Tracer) End(w v1alpha1.WrapperIdentity, why Outcome) {
 	if t == nil {
 		return

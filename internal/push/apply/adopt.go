@@ -121,9 +121,9 @@ func (a *adoption) markAgain(ctx context.Context, it *item) error {
 	return nil
 }
 
-// disclaim undoes an adoption that adopt has begun, when the object turns out to belong to another client after all. It
-// removes the marks from the object and the object's uid from the entry, because Fairlead may later remove an object
-// whose uid is in an entry.
+// disclaim undoes an adoption that the method adopt has begun, when the object turns out to belong to another client
+// after all. It removes the marks from the object and the object's uid from the entry, because Fairlead may later
+// remove an object whose uid is in an entry.
 func (a *adoption) disclaim(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) error {
 	if marks.IsAdopted(found, it.mark()) {
 		err := memberapi.Release(ctx, a.objects.conn, it.path(), found)

@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
-// looksAgain bounds two kinds of repetition within one pass: how often the pass looks at one object that other clients
-// keep changing, and how often it repeats a write of the Delivery after a conflict.
+// looksAgain bounds two kinds of repetition within one pass. The pass looks at most this often at one object that other
+// clients keep changing. It repeats a write of the Delivery at most this often after a conflict.
 const looksAgain = 3
 
 // applier applies the desired objects of one pass.
@@ -83,8 +83,8 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		// object, and each wrapper would take the resulting object for its own.
 		name := it.mark()
 		if mayDisturb(it) {
-			// One lock for the whole namespace: if two passes create an OperatorGroup there at the same time, the second pass
-			// has to find the first one's.
+			// One lock for the whole namespace: if two passes create an OperatorGroup there at the same time, the second pass has
+			// to find the OperatorGroup of the first pass.
 			name = "neighbours in " + it.object.Namespace
 		}
 		a.names.LockKey(name)
@@ -106,9 +106,9 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 	return nil
 }
 
-// isAnother reports whether the API server refused an apply because the uid or resourceVersion in the request is not
-// that of the object on the member. The API server answers 409 if there is no object of the name or the resourceVersion
-// differs, and 422 on metadata.uid if another object has the name.
+// isAnother reports whether the API server refused an apply because of the uid or the resourceVersion in the request:
+// no object on the member has both. The API server answers 409 if no object has the name, or if the resourceVersion
+// differs. It answers 422 on metadata.uid if an object with another uid has the name.
 func isAnother(err error) bool {
 	if apierrors.IsConflict(err) {
 		return true
@@ -186,15 +186,17 @@ type refusals struct {
 	rejected map[string]int
 }
 
-// refused turns the API server's refusal of one object into trouble, and returns an error that concerns the whole
-// member. uid is the uid of the object; "" if it is not known. If the refusal is about an immutable field, and an
-// annotation of the author allows it, refused deletes the object so that the next pass creates it again.
+// refused turns the API server's refusal of one object into trouble. If err concerns the whole member instead, it
+// returns an error. uid is the uid of the object; "" if it is not known. If the refusal is about an immutable field, an
+// annotation of the author may allow the manager to replace the object. refused then deletes the object, and the next
+// pass creates it again.
 func (r *refusals) refused(ctx context.Context, it *item, uid types.UID, err error) error {
 	if !memberapi.AnsweredAbout(it.entry.Group, err) {
 		return fmt.Errorf("applying %s to member %s: %w", it, r.conn.Name(), err)
 	}
 	if apierrors.IsNotFound(err) {
-		// The member does not serve the kind any more, because its CRD was deleted after resolve; or the namespace is gone.
+		// The member does not serve the kind any more, because its CRD was deleted after the step resolve; or the namespace is
+		// gone.
 		if memberapi.IsPathGone(err) {
 			r.conn.DoubtMapping(it.groupKind())
 		}

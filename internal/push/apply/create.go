@@ -25,7 +25,7 @@ const createOnly = "1"
 
 // applyUnlisted sends a create-only apply of an object that is most likely absent, so that the pass need not read the
 // object first. If the apply succeeds, it.due is false afterwards. refusal is the API server's refusal of the apply.
-// The caller then reads the object, because the refusal may be about an existing object of another client: admission
+// The caller then reads the object, because the refusal may be about an existing object of another client. Admission
 // runs before the API server checks the resourceVersion, so a webhook may have refused to change that object.
 func (a *applier) applyUnlisted(ctx context.Context, it *item) (refusal, err error) {
 	// Some objects must be read before they are created, and applyUnlisted does nothing for them:
@@ -89,7 +89,7 @@ func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 }
 
 // makeNamespace creates a Namespace that the wrapper lists, and then applies its content. It creates the Namespace with
-// Fairlead's marks: if the pass ends between the two requests, the next pass recognises the Namespace by these marks.
+// Fairlead's marks. If the pass ends between the two requests, the next pass recognises the Namespace by these marks.
 // again reports that another client created the Namespace first.
 func (a *applier) makeNamespace(ctx context.Context, it *item) (again bool, err error) {
 	ns := &unstructured.Unstructured{Object: map[string]any{}}

@@ -33,8 +33,8 @@ func (v *inventory) spec() v1alpha1.DeliverySpec {
 		spec.Target = &v1alpha1.DeliveryTarget{Revision: v.desired.Revision, Rendering: v.desired.Digest()}
 	}
 	for _, it := range v.items {
-		// The inventory lists refused objects too. The member has its target only when every entry is Applied, so an entry
-		// that is Pending tells the manager after a restart that an object is still missing.
+		// The inventory lists refused objects too. The member has its target only when every entry is Applied. So a Pending entry
+		// tells a restarted manager that an object is still missing.
 		spec.Inventory = append(spec.Inventory, it.entry)
 	}
 	for i := len(v.leaving) - 1; i >= 0; i-- {
@@ -46,9 +46,9 @@ func (v *inventory) spec() v1alpha1.DeliverySpec {
 	return spec
 }
 
-// anythingToApply reports whether the pass has to apply an object: the Delivery does not record the object's desired
-// state as applied, or the object has drifted. recorded has the entries of the Delivery. A pass that applies nothing
-// does not check the namespace.
+// anythingToApply reports whether the pass has to apply some object. It has to if the Delivery does not record the
+// object's desired state as applied, or if the object has drifted. recorded has the entries of the Delivery. A pass
+// that applies nothing does not check the namespace.
 func (v *inventory) anythingToApply(recorded map[plan.ObjectID]v1alpha1.InventoryEntry, drifted map[plan.ObjectID]v1alpha1.DriftKind) bool {
 	for _, it := range v.items {
 		if it.refused {
@@ -88,8 +88,8 @@ func (v *inventory) isMissing(id plan.ObjectID) bool {
 	return slices.ContainsFunc(v.items, func(it *item) bool { return it.id() == id && it.isMissing() })
 }
 
-// forgetRecorded removes from unrecorded the objects whose content the Delivery now records. An object that the pass
-// could not apply stays there, because its entry may record an earlier content.
+// forgetRecorded removes objects from the parameter unrecorded: those whose content the Delivery now records. An object
+// that the pass could not apply stays there, because its entry may record an earlier content.
 func (v *inventory) forgetRecorded(unrecorded plan.UnrecordedOf) {
 	missing := make(map[plan.ObjectID]bool)
 	for _, it := range v.items {

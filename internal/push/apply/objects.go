@@ -108,14 +108,15 @@ type item struct {
 	// recorded is true if the Delivery lists the object as Applied, with a uid. The object then belongs to the wrapper, so
 	// the pass applies it without reading it first.
 	recorded bool
-	// unlisted is true if the object is most likely absent: the Delivery does not list it, or the collector has reported
-	// it as gone and the pass has cleared its uid in the entry. intend and intentPatch set this field.
+	// unlisted is true if the object is most likely absent: the Delivery does not list it, or the collector has
+	// reported it as gone and the pass has cleared its uid in the entry. The methods intend and intentPatch set this
+	// field.
 	unlisted bool
 	// wasThere is true if the Delivery listed the object with a uid before this pass: an earlier pass left it on the
 	// member.
 	wasThere bool
-	// due is true while the pass still has to apply the object. intend and intentPatch set this field; a successful
-	// apply resets it.
+	// due is true while the pass still has to apply the object. The methods intend and intentPatch set this field; a
+	// successful apply resets it.
 	due bool
 	// version is the resourceVersion that the apply returned; "" if this pass did not apply the object.
 	version string

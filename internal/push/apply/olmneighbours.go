@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// maxNamedNeighbours is how many neighbours a message names. The neighbours of an object are the other objects of its
-// kind in its namespace.
+// maxNamedNeighbours is the largest number of neighbours that a message names. The neighbours of an object are the
+// other objects of its kind in its namespace.
 const maxNamedNeighbours = 3
 
 var operatorGroup = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: operatorsv1.OperatorGroupKind}
@@ -46,7 +46,7 @@ type neighbours struct {
 //   - One Subscription with installPlanApproval Manual makes all InstallPlans of its namespace wait for approval. The
 //     author can allow this case by spec.upgrade.sharedNamespace.
 //
-// An object that an earlier pass left on the member is created again without this check.
+// If the Delivery shows that an earlier pass had created the object, the pass creates it again without this check.
 func (n *neighbours) disturbs(ctx context.Context, it *item) (bool, error) {
 	if !mayDisturb(it) || it.wasThere {
 		return false, nil
@@ -99,8 +99,8 @@ func (n *neighbours) list(ctx context.Context, it *item) (names []string, err er
 	return names, err
 }
 
-// unread turns the API server's refusal to list the neighbours into trouble, and returns an error that concerns the
-// whole member.
+// unread turns the API server's refusal to list the neighbours into trouble. If err concerns the whole member instead,
+// it returns an error.
 func (n *neighbours) unread(it *item, err error) (refused bool, _ error) {
 	switch {
 	case apierrors.IsNotFound(err):

@@ -51,8 +51,8 @@ type looker struct {
 	trouble    *memberapi.Troubles
 }
 
-// look finds out whose an object is that the Delivery does not record as applied. It also returns the object's
-// metadata; nil if the object is absent or could not be read.
+// look finds out to whom an object belongs. The pass calls it for an object that the Delivery does not record as
+// applied. It also returns the object's metadata; nil if the object is absent or could not be read.
 func (l *looker) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
 	found, err := memberapi.Metadata(ctx, l.conn, it.path())
 	if memberapi.IsPathGone(err) {
@@ -111,10 +111,10 @@ func (l *looker) judge(ctx context.Context, it *item, found *metav1.PartialObjec
 	return taken, found, nil
 }
 
-// isLeftToUs reports whether an object that an earlier wrapper of this name left belongs to this wrapper now. It does
-// if this wrapper took over the Delivery that lists the object, or if the object equals the desired one. The equal name
-// alone is not enough: the marks do not name the host, and a wrapper of that name on another host may have put other
-// data there.
+// isLeftToUs reports whether an object belongs to this wrapper although an earlier wrapper of this name left it on the
+// member. It does if this wrapper took over the Delivery that lists the object, or if the object equals the desired
+// one. The equal name alone is not enough: the marks do not name the host. A wrapper of that name on another host may
+// have put other data there.
 func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
 	return i.entry.UID == found.UID || found.Annotations[v1alpha1.AnnotationRendering] == i.entry.Rendering
 }

@@ -155,8 +155,8 @@ func (p *Pass) run(ctx context.Context) (plan.Outcome, error) {
 	return p.conclude(nil), nil
 }
 
-// prepare makes all steps before apply. held is why the pass must end here without a further write to the member; nil
-// when the pass may go on.
+// prepare makes all steps before the step apply. held is the reason why the pass must end here without a further write
+// to the member; nil when the pass may go on.
 func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error) {
 	if prepared, err := p.prepareRecalled(ctx); prepared || err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error)
 	if unrendered := p.render(); unrendered != nil {
 		return unrendered, nil
 	}
-	// Until intend has finished, p.inventory lacks some of the objects that the Delivery lists. A write of the
+	// Until the step intend has finished, p.inventory lacks some of the objects that the Delivery lists. A write of the
 	// Delivery before that would drop the entries of these objects, and they would be on the member without any record.
 	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.recorder.intend} {
 		if err := step(ctx); err != nil {
@@ -181,8 +181,8 @@ func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error)
 	return nil, nil
 }
 
-// prepareRecalled makes the steps before apply with the summary of the Delivery that the host has in memory, so that
-// the pass need not read the Delivery. If the pass needs an intent, prepareRecalled writes it by a patch. If it needs
+// prepareRecalled makes the steps before the step apply without reading the Delivery: it uses the summary of the
+// Delivery that the host has in memory. If the pass needs an intent, prepareRecalled writes it by a patch. If it needs
 // none, prepareRecalled applies the objects and records them.
 //
 // prepared is false if the pass has to read the Delivery and make these steps again.
@@ -248,7 +248,7 @@ func (p *Pass) render() *memberapi.Trouble {
 	return nil
 }
 
-// conclude makes the outcome of the pass. held is why the pass ended early; nil when it made all its steps.
+// conclude makes the outcome of the pass. held is the reason why the pass ended early; nil when it made all its steps.
 func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	if len(p.trouble) > 0 {
 		p.namespaces.Doubt(p.desired.Wrapper.Namespace)

@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// recalled makes the steps before apply with the summary of the Delivery that the host has in memory, so that the pass
-// need not read the Delivery.
+// recalled makes the steps before the step apply without reading the Delivery: it uses the summary of the Delivery that
+// the host has in memory.
 type recalled struct {
 	// summary is that summary; nil when the pass has to read the Delivery.
 	summary   *deliveries.Summary

@@ -26,8 +26,8 @@ type resolver struct {
 }
 
 // resolve makes an item for each object of the rendering, and finds out how the member serves the object's kind. It
-// refuses an object, with trouble, if the member does not serve the kind, or serves it in the other scope. It goes on
-// with the other objects.
+// refuses an object, with trouble, if the member does not serve the kind, or if the kind's scope there (namespaced or
+// not) does not fit the wrapper. It goes on with the other objects.
 func (r *resolver) resolve(ctx context.Context, rendering *render.Rendering) ([]*item, error) {
 	if r.desired.Leaving() {
 		return nil, nil

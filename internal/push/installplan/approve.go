@@ -23,8 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// maxSubscriptions is how many Subscriptions of one namespace the manager reads. In a namespace with more, it approves
-// no plan.
+// maxSubscriptions is the largest number of Subscriptions of one namespace that the manager reads. In a namespace with
+// more, it approves no plan.
 const maxSubscriptions = 500
 
 var (
@@ -61,8 +61,8 @@ func TargetsOf(rendering *render.Rendering) (Targets, error) {
 }
 
 // Approve approves the pending InstallPlans of a wrapper's Subscriptions on a member, if package federate/upgrade
-// allows it. wrapper is the wrapper's uid. trouble is the worst reason why a plan was not approved; nil if there is no
-// such reason. An error concerns the member as a whole.
+// allows it. wrapper is the wrapper's uid. trouble is the worst reason why it did not approve a plan; nil if there is
+// none. An error concerns the member as a whole.
 func Approve(ctx context.Context, conn *member.Conn, wrapper types.UID, targets Targets) (trouble *memberapi.Trouble, err error) {
 	var all []memberapi.Trouble
 	for _, namespace := range slices.Sorted(maps.Keys(targets)) { // sorted, so that the result does not depend on the order of the map
@@ -79,7 +79,8 @@ func Approve(ctx context.Context, conn *member.Conn, wrapper types.UID, targets 
 	return &worst, nil
 }
 
-// approveIn does the work of Approve for one namespace. It returns every reason why it did not approve a plan.
+// approveIn does the work of the function Approve for one namespace. It returns every reason why it did not approve a
+// plan.
 func approveIn(ctx context.Context, conn *member.Conn, wrapper types.UID, namespace string, targets map[string]string) ([]memberapi.Trouble, error) {
 	subscriptions, unread, err := list(ctx, conn, namespace)
 	if err != nil {
@@ -93,8 +94,9 @@ func approveIn(ctx context.Context, conn *member.Conn, wrapper types.UID, namesp
 	for i := range subscriptions {
 		sub := &subscriptions[i]
 		if ref := sub.Status.InstallPlanRef; ref != nil && ref.Name != "" {
-			// Read the plans of all Subscriptions of the namespace. OLM makes one plan for several Subscriptions. A newer plan
-			// may upgrade the wrapper's CSVs while the wrapper's Subscriptions still name an earlier plan.
+			// Read the plans of all Subscriptions of the namespace. OLM makes one plan for several Subscriptions, but may name it
+			// in only some of them. So the plan that upgrades the wrapper's CSVs may be named only by a Subscription of another
+			// owner, while the wrapper's Subscriptions still name an earlier plan.
 			plans[ref.Name] = true
 		}
 		if target, ours := targets[sub.Name]; ours && sub.Labels[v1alpha1.LabelUID] == string(wrapper) && upgrade.TargetOf(sub) == target {
@@ -140,7 +142,7 @@ func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, 
 	}
 	for _, csv := range decision.Installed {
 		if succeeded, trouble, err := hasSucceeded(ctx, conn, namespace, csv); err != nil || trouble != nil || !succeeded {
-			return trouble, err // no trouble: the collector reports why the installed version has not succeeded
+			return trouble, err // if the installed version has not succeeded, there is no trouble: the collector reports the reason
 		}
 	}
 	body, err := json.Marshal([]memberapi.Operation{
@@ -188,7 +190,7 @@ func hasSucceeded(ctx context.Context, conn *member.Conn, namespace, name string
 // failed, or there was a conflict.
 func isChanged(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsConflict(err) }
 
-// list reads all Subscriptions of a namespace. trouble is why it could not read them; nil if it could.
+// list reads all Subscriptions of a namespace. trouble is the reason why it could not read them; nil if it could.
 func list(ctx context.Context, conn *member.Conn, namespace string) (found []operators.Subscription, trouble *memberapi.Trouble, err error) {
 	request := conn.REST().Get().AbsPath(member.Path(subscriptionsGVR, namespace, "")...).Param("limit", strconv.Itoa(maxSubscriptions))
 	answer, err := member.Do(ctx, request, false)
@@ -236,8 +238,8 @@ func (l *subscriptionList) subscriptions() []operators.Subscription {
 	return all
 }
 
-// refused turns the API server's refusal into trouble, and returns an error that concerns the whole member. If the
-// object is gone, it returns neither.
+// refused turns the API server's refusal into trouble. If err concerns the whole member instead, it returns an error.
+// If the object is gone, it returns neither.
 func refused(verb, object string, conn *member.Conn, err error) (*memberapi.Trouble, error) {
 	switch {
 	case apierrors.IsNotFound(err):

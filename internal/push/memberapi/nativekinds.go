@@ -12,13 +12,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// maxNativeKinds bounds how many kinds of one member NativeKinds remembers. When it is full, it forgets all of them,
-// and the next passes ask the member again.
+// maxNativeKinds is the largest number of kinds of one member that a NativeKinds remembers. A NativeKinds that is full
+// forgets all of them, and the next passes ask the member again.
 const maxNativeKinds = 1024
 
-// NativeKinds remembers which kinds of one member are native, that is, served by the API server itself: the kind is
-// built in, or a CustomResourceDefinition defines it. For a native kind, the API server respects the resourceVersion of
-// a create-only apply. The server of an aggregated API may ignore it, and merge the apply into an object of another
+// NativeKinds remembers which kinds of one member are native: the API server itself serves such a kind. It is built in,
+// or a CustomResourceDefinition defines it. For a native kind, the API server respects the resourceVersion of a
+// create-only apply. The server of an aggregated API may ignore it, and merge the apply into an object of another
 // client.
 type NativeKinds struct {
 	mu sync.Mutex

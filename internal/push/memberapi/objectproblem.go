@@ -40,8 +40,8 @@ func Waiting(retry time.Duration, reason, format string, args ...any) Trouble {
 	return Trouble{State: v1alpha1.StateWaiting, Reason: reason, Message: fmt.Sprintf(format, args...), Retry: retry}
 }
 
-// Worst returns the trouble that a person should see first: Stalled before Degraded, Held and Waiting. Among several
-// with the same state, it returns the first. all must not be empty.
+// Worst returns the trouble that a person should see first. Stalled comes first, then Degraded, Held and Waiting, in
+// this order. Among several with the same state, it returns the first. all must not be empty.
 func Worst(all []Trouble) Trouble {
 	rank := map[v1alpha1.ClusterState]int{
 		v1alpha1.StateStalled: 4, v1alpha1.StateDegraded: 3, v1alpha1.StateHeld: 2, v1alpha1.StateWaiting: 1,

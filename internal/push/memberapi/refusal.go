@@ -23,8 +23,8 @@ import (
 
 // Answered reports whether an error is the API server's answer to this one request. Errors of the network, timeouts,
 // overload and refused credentials concern the member as a whole: for them it returns false. A plain 500 counts as an
-// answer, because a broken webhook or conversion may cause it for one object, and the other objects must not wait for
-// that object. If the whole member is broken, the probe detects that.
+// answer: a broken webhook or conversion may cause it for one object, and the other objects must not wait for that one.
+// If the whole member is broken, the probe detects that.
 func Answered(err error) bool {
 	if invalid := (*discovery.InvalidError)(nil); errors.As(err, &invalid) {
 		return true
@@ -81,13 +81,13 @@ func MissingField(err error) string {
 }
 
 // Explain turns the API server's refusal of a write into trouble. verb is what the manager was doing, for example
-// "applying". object names the object as Ref does.
+// "applying". object is the object's name, as the function Ref returns it.
 func Explain(verb, object string, err error) Trouble {
 	return ExplainWithout("get, list, watch, create, patch, delete", verb, object, err)
 }
 
-// ExplainWithout does the same as Explain for a request that needs fewer rights. If RBAC refused the request, the
-// message tells a person to grant the verbs in rights, for example "get, list".
+// ExplainWithout does the same as the function Explain, for a request that needs fewer rights. If RBAC refused the
+// request, the message tells a person to grant the verbs that the parameter rights lists, for example "get, list".
 func ExplainWithout(rights, verb, object string, err error) Trouble {
 	words := err.Error()
 	switch {
@@ -184,7 +184,7 @@ func IsRBAC(words string) bool {
 		strings.Contains(words, "attempting to grant RBAC permissions not currently held")
 }
 
-// maxNullFields is how many null fields a message names.
+// maxNullFields is the largest number of null fields that a message names.
 const maxNullFields = 3
 
 // nullFields returns the fields that a 422 reports as null although the schema does not allow null there.

@@ -18,7 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Metadata reads an object's metadata. It fails if the answer has another name than path, or no uid.
+// Metadata reads an object's metadata. It fails if the name in the answer is not the last part of path, or if the
+// answer has no uid.
 func Metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.PartialObjectMetadata, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), true)
 	if err != nil {

@@ -36,9 +36,9 @@ func New(conn *member.Conn, policy v1alpha1.NamespacePolicy, hostLabels HostLabe
 	return &Namespaces{conn: conn, policy: policy, hostLabels: hostLabels, cache: cache}
 }
 
-// IsOpen reports whether the host may write to a Namespace and into it: the policy allows every namespace, or a label
-// says that Fairlead created it or that the member's administrator opened it, or an earlier version of Fairlead created
-// it without that label.
+// IsOpen reports whether the host may write to a Namespace and into it. It may if the policy allows every namespace, or
+// if a label says that Fairlead created it or that the member's administrator opened it. It also may if an earlier
+// version of Fairlead created the Namespace without that label.
 func (n *Namespaces) IsOpen(namespace *metav1.PartialObjectMetadata) bool {
 	return n.policy == v1alpha1.NamespacesAll ||
 		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" || marks.CreatedBefore(namespace)

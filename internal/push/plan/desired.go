@@ -36,8 +36,8 @@ type Desired struct {
 	OnDelete v1alpha1.DeletionPolicy
 	// Namespaces is the namespacePolicy: into which namespaces of the member the host may write.
 	Namespaces v1alpha1.NamespacePolicy
-	// Overwrites is the uid and generation of the Delivery that a person has allowed the host to overwrite, by an
-	// Approval; nil if there is no such Approval.
+	// Overwrites is the uid and generation of the Delivery that the host may overwrite, because a person allowed it by
+	// an Approval; nil if there is no such Approval.
 	Overwrites *v1alpha1.DeliveryVersion
 	// SharesNamespace reports whether the wrapper's Subscriptions may be in a namespace with Subscriptions of other
 	// owners (spec.upgrade.sharedNamespace: Allow).
@@ -45,7 +45,7 @@ type Desired struct {
 	// IsPaced reports whether the wrapper has a rollout, which changes the members one after another.
 	IsPaced bool
 	// Suspended reports whether the manager must write nothing to the member. spec.suspend of the wrapper or of the
-	// MemberCluster sets it; while the wrapper is being deleted, only the MemberCluster's counts.
+	// MemberCluster sets it; while the wrapper is being deleted, only spec.suspend of the MemberCluster counts.
 	Suspended bool
 }
 

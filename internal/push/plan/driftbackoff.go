@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxRepairs is how many repairs of one object the manager makes within repairWindow before it pauses between repairs.
+	// maxRepairs is the number of repairs of one object within repairWindow after which the manager pauses between repairs.
 	maxRepairs = 5
-	// repairWindow is the time over which maxRepairs counts the repairs of one object.
+	// repairWindow is the time over which the manager counts the repairs of one object.
 	repairWindow = 10 * time.Minute
 	// firstApart is the first pause between two repairs of a contested object. Each repair doubles the pause.
 	firstApart = time.Minute
@@ -21,8 +21,8 @@ const (
 	longestApart = 30 * time.Minute
 )
 
-// driftBackoff is the history of one object that drifts: when the manager repaired it recently, and whether it is
-// contested, that is, another client undoes every repair. The zero value is an object that was never repaired.
+// driftBackoff is the history of one object that drifts: the times of its last repairs, and whether it is contested. An
+// object is contested if another client undoes every repair. The zero value is an object that was never repaired.
 //
 // Why there are pauses: a repair that another client undoes at once only puts load on the member, and the object keeps
 // changing between two states. Why the repairs never end: the other client may have been a person who changed the
@@ -30,10 +30,10 @@ const (
 type driftBackoff struct {
 	// repairs are the times of the last repairs, at most maxRepairs of them.
 	repairs []time.Time
-	// since is when the drift of the object last ended: the manager repaired the object, or the drift disappeared without
-	// a repair.
+	// since is the time at which the drift of the object last ended: the manager repaired the object, or the drift
+	// disappeared without a repair.
 	since time.Time
-	// undone is when the object drifted again after since; zero while the object does not drift.
+	// undone is the time, later than since, at which the object drifted again; zero while the object does not drift.
 	undone time.Time
 	// apart is the pause between repairs; zero while the object is not contested.
 	apart time.Duration
@@ -77,9 +77,9 @@ func (c *driftBackoff) resolved(now time.Time) {
 // isContested reports whether another client changes the object back after every repair.
 func (c *driftBackoff) isContested() bool { return c.apart > 0 }
 
-// endsIn returns the time until the history of the object may be forgotten. The object must not drift for the whole of
-// repairWindow, or of the pause between repairs if that is longer. While the object drifts, endsIn returns that whole
-// time.
+// endsIn returns the time until the history of the object may be forgotten. Before that, the object must be without
+// drift for repairWindow, or for the pause between repairs if that is longer. While the object drifts, endsIn returns
+// that whole time.
 func (c *driftBackoff) endsIn(now time.Time) time.Duration {
 	quiet := max(repairWindow, c.apart)
 	if !c.undone.IsZero() {

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// In each case, another client undoes every repair. pauses has the time between each repair and its undoing, and want
-// has the time that the manager then waits before it repairs the object again.
+// In each case, another client undoes every repair. The field pauses has the time between each repair and its undoing.
+// The field want has the time that the manager then waits before it repairs the object again.
 func TestHowLongContestedRepairsWait(t *testing.T) {
 	seconds := func(all ...int) []time.Duration {
 		var waits []time.Duration

@@ -24,9 +24,10 @@ type driftRepairs struct {
 // isEmpty reports whether there is nothing to remember.
 func (r *driftRepairs) isEmpty() bool { return len(r.repaired) == 0 && len(r.backoffs) == 0 }
 
-// due returns the drifts to repair now: those that no pass has tried to repair yet and, if retry is true, those of
-// unrepaired, the objects that the last pass could not repair. Under drift: Report it returns only unfinished objects.
-// wake is the time until a drift backoff allows a further repair; zero when no repair waits.
+// due returns the drifts to repair now: those that no pass has tried to repair yet. If retry is true, it adds the
+// drifts of the objects in the parameter unrepaired, which the last pass could not repair. Under drift: Report it
+// returns only unfinished objects. wake is the time until a drift backoff allows a further repair; zero when no repair
+// waits.
 func (r *driftRepairs) due(desired *Desired, seen *deliveries.Summary, unrepaired []ObjectID, retry bool, now time.Time) (todo Work, wake time.Duration) {
 	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
 	if seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {

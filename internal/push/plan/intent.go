@@ -31,8 +31,8 @@ type ChangedObject struct {
 }
 
 // WhyIntent returns why the pass has to write its intent to the Delivery before it applies the first object. It returns
-// "" if an interruption of the pass would lose nothing even without an intent: the Delivery lists each object with its
-// uid all the time, and the collector reports each object whose content differs from the recorded one.
+// "" if an interruption of the pass would lose nothing even without an intent. That is so if the Delivery lists each
+// object with its uid all the time, and the collector reports each object whose content differs from the recorded one.
 func (c *Change) WhyIntent() string {
 	w := c.Work
 	switch {

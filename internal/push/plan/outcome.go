@@ -61,23 +61,24 @@ type Outcome struct {
 	// Unrepaired are the drifted objects that this pass could not repair. History adds objects that an earlier pass could
 	// not repair, if they still drift and this pass did not try to repair them.
 	Unrepaired []ObjectID
-	// Again is when the manager tries again if no event arrives; zero when only an event starts the next pass. History
-	// sets it.
+	// Again is the time at which the manager tries again if no event arrives; zero when only an event starts the next
+	// pass. History sets it.
 	Again time.Time
 }
 
 // LeftDrift reports whether an object still drifts because this pass, or an earlier one, could not repair it.
 func (o *Outcome) LeftDrift() bool { return len(o.Unrepaired) > 0 }
 
-// isOvertakenBy reports whether a pass for the desired state w may succeed where the last pass was held: the host had
-// an older generation of the wrapper than the member, and w has a later generation than the last pass had.
+// isOvertakenBy reports whether a pass for the desired state w may succeed although the last pass was held. That is so
+// if the host had an older generation of the wrapper than the member, and w has a later generation than the last pass
+// had.
 func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation
 }
 
-// withUnrepaired returns the outcome with the objects of still added to Unrepaired: objects that the last pass could
-// not repair and that this pass did not try to repair. If this pass has no problem of its own, the result has the
-// problem of the last pass. The time of the next try of these objects stays the same.
+// withUnrepaired returns the outcome of this pass with further objects in Unrepaired. The parameter still has these
+// objects: the last pass could not repair them, and this pass did not try. If this pass has no problem of its own, the
+// result has the problem of the last pass. The time of the next try of these objects stays the same.
 func (o Outcome) withUnrepaired(last Outcome, still []ObjectID) Outcome {
 	if len(still) == 0 {
 		return o
@@ -94,9 +95,9 @@ func (o *Outcome) retries(now time.Time) bool {
 	return !o.Again.IsZero() && !now.Before(o.Again)
 }
 
-// stillUnrepaired returns the objects of Unrepaired that still drift, and that the pass after this one did not try to
-// repair. todo is the work of that later pass, and desired its desired state. It leaves out objects that are no longer
-// desired.
+// stillUnrepaired returns the objects of Unrepaired that still drift, and that the next pass did not try to repair. A
+// Secret counts as drifting, because no collector reports the drift of Secrets. todo is the work of the next pass, and
+// desired is its desired state. stillUnrepaired leaves out objects that are no longer desired.
 func (o *Outcome) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
 	drifting := make(map[ObjectID]bool)
 	for _, d := range seen.Drifts() {

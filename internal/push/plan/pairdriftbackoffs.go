@@ -33,8 +33,8 @@ func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
 	return backoff.endsIn(now)
 }
 
-// settle forgets the drift backoffs of objects that have not drifted for long enough. It returns the time until the
-// next backoff can be forgotten; zero when there is none.
+// settle forgets the drift backoffs of objects that have been without drift for long enough. It returns the time until
+// the next backoff can be forgotten; zero when there is none.
 func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wake time.Duration) {
 	if len(b) == 0 {
 		return 0
@@ -79,7 +79,7 @@ func (b driftBackoffs) contested() string {
 	return fmt.Sprintf("%d objects, one of them %s", n, b[first].message)
 }
 
-// sooner returns the shorter of two waiting times. Zero stands for no waiting time.
+// sooner returns the shorter of two waiting times. A zero means that there is nothing to wait for.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b

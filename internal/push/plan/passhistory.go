@@ -73,8 +73,8 @@ func (h *History) IsEmpty() bool {
 	return h.last.Desired == nil && h.failures == 0 && h.repairs.isEmpty()
 }
 
-// Settle forgets the drift backoffs of objects that have not drifted for long enough. wake is the time until the next
-// backoff can be forgotten; zero when there is none.
+// Settle forgets the drift backoffs of objects that have been without drift for long enough. wake is the time until the
+// next backoff can be forgotten; zero when there is none.
 func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	return h.repairs.backoffs.settle(seen.Drifts(), now)
 }
@@ -125,7 +125,7 @@ func (h *History) adoptLaterGeneration(desired *Desired) {
 //   - The last pass was for this desired state, and the wrapper has no later generation that could end a hold of the
 //     pair.
 //   - It left a Delivery on the member.
-//   - The host has read neither another Delivery of the wrapper nor a later generation of that one since.
+//   - The host has read neither another Delivery of the wrapper nor a later generation of that Delivery since.
 //   - The time of the next try has not come.
 func (h *History) Rests(desired *Desired, seen *deliveries.Summary, now time.Time) bool {
 	last := &h.last
@@ -161,8 +161,8 @@ func (h *History) ForgetOutcome() { h.last = Outcome{} }
 // ForgetRepairs forgets which drifts a pass has tried to repair, because the collector no longer reports any drift.
 func (h *History) ForgetRepairs() { h.repairs.repaired = nil }
 
-// again records that a pass did not succeed, and returns the time until the next try. The time begins with first, and
-// doubles with each further pass that does not succeed, up to RetryLater.
+// again records that a pass did not succeed, and returns the time until the next try. After the first such pass that
+// time is the parameter first. It doubles with each further pass that does not succeed, up to RetryLater.
 func (h *History) again(first time.Duration, now time.Time) (wait time.Duration) {
 	wait = max(first, min(first<<min(h.failures, 10), RetryLater))
 	h.failures++

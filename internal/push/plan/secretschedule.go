@@ -43,13 +43,14 @@ type SecretSchedule struct {
 	mu    sync.Mutex
 	queue turns
 	at    map[Pair]map[string]*Turn
-	// last is the time of the last check, as Taken recorded it.
+	// last is the time of the last check. The method Taken sets it.
 	last time.Time
 }
 
 // Enlist schedules the Secrets with these names for a pair, and removes all other Secrets of the pair. It reports
 // whether it added a Secret. A new Secret gets its first turn at a time within the next resyncInterval that depends on
-// its name (offset). Without that, all Secrets of the fleet would have their first turns at once after a restart.
+// its name (function offset). Without that, all Secrets of the fleet would have their first turns at once after a
+// restart.
 func (r *SecretSchedule) Enlist(at Pair, names []string, now time.Time) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,7 +22,7 @@ func pairNo(i int) Pair {
 	return Pair{fmt.Sprint("member-", i%100), deliveries.Key{NamespacedName: types.NamespacedName{Namespace: "n", Name: fmt.Sprint(i)}}}
 }
 
-// walk takes every turn of the schedule from one time until another. It returns when each pair had its turns, and the
+// walk takes every turn of the schedule from one time until another. It returns the times of each pair's turns, and the
 // largest number of turns in one second.
 func walk(r *SecretSchedule, from, until time.Time) (checks map[Pair][]time.Duration, perSecond int) {
 	checks = make(map[Pair][]time.Duration)

@@ -42,9 +42,9 @@ type claimRetention struct {
 	trouble *memberapi.Troubles
 }
 
-// spare finds out, under KeepData, whether deleting an object could delete data too. settled is true if this pass must
-// not delete the object. If the pass has to keep the object, why is the reason. If why is "", the removal has to wait, and
-// spare has added trouble with the reason.
+// spare finds out, under KeepData, whether deleting an object could delete data too. settled is true if this pass must not delete
+// the object. If the pass has to keep the object, why is the reason. If why is "", either the object is gone, or the removal has to
+// wait and spare has added trouble with the reason.
 func (c *claimRetention) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (why string, settled bool, err error) {
 	if !keepsData(c.policy) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
 		return "", false, nil
@@ -71,7 +71,7 @@ func (c *claimRetention) spare(ctx context.Context, r *Removal, path []string, f
 				"The StatefulSet controller should remove that ownerReference now. If it does not, remove it by hand",
 			r, c.conn.Name(), memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case leads:
-		return memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64)) + " would be deleted with it, because its ownerReferences lead to it", true, nil
+		return memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64)) + " would be deleted with it, because the ownerReferences of the claim lead to it", true, nil
 	case known.cause != nil:
 		c.trouble.Add(known.cannotKnow("removing", r.String()))
 	default:

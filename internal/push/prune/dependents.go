@@ -38,7 +38,7 @@ type dependents struct {
 	// unread is the part of a message that names the first owner that the manager could not read. It is "" if the manager
 	// read all owners, or could not list the claims.
 	unread string
-	// cause is the error of that owner, or of the list of the claims; nil if the search is complete.
+	// cause is the error of reading that owner, or of listing the claims; nil if the search is complete.
 	cause error
 }
 
@@ -79,7 +79,7 @@ func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 func (c *claimOwners) follow(ctx context.Context, found *dependents, claim string, owned *metav1.PartialObjectMetadata, depth int) error {
 	for _, ref := range owned.OwnerReferences {
 		if ref.Kind == "Pod" && ref.APIVersion == "v1" {
-			continue // a Pod's own volume, or a replica that was scaled away: the claim is deleted with that Pod anyway
+			continue // an ephemeral volume of the Pod, or the claim of a scaled-away StatefulSet replica: it is deleted with that Pod anyway
 		}
 		if _, seen := found.claim[ref.UID]; seen {
 			continue

@@ -42,8 +42,8 @@ func (l *locator) pathOf(ctx context.Context, r *Removal) ([]string, error) {
 		return nil, fmt.Errorf("finding out how member %s serves kind %s: %w", l.conn.Name(), r.Entry.Kind, err)
 	}
 	if (mapping.Scope.Name() == meta.RESTScopeNameNamespace) != (l.desired.Wrapper.Kind == v1alpha1.KindFederated) {
-		// The member serves the kind in the other scope. An earlier pass refused to apply the object for that reason, so the
-		// object never was on the member.
+		// The scope of the kind on the member (namespaced or not) does not fit the wrapper. An earlier pass refused to apply the
+		// object for that reason, so the object never was on the member.
 		r.Gone = true
 		return nil, nil
 	}

@@ -47,7 +47,8 @@ func FromEnvironment(ctx context.Context, version string, clk clock.PassiveClock
 	if err != nil {
 		return nil, wrong("OTEL_RESOURCE_ATTRIBUTES", "OpenTelemetry cannot read it")
 	}
-	// The SDK logs its own state by this logger, and errors by the handler. Its default for both is the standard error.
+	// The SDK logs its own state by this logger, and errors by the handler. By default it would write both to the
+	// standard error output.
 	otel.SetLogger(logr.Discard())
 	otel.SetErrorHandler(&errorLog{clock: clk, log: log})
 	client, err := otlptracehttp.New(ctx) // it sends nothing yet
@@ -85,7 +86,7 @@ type errorLog struct {
 	log   logr.Logger
 
 	mu sync.Mutex
-	// last is when the last line was logged. left is the number of errors since then.
+	// last is the time of the last line in the log. left is the number of errors since then.
 	last time.Time
 	left int
 }

@@ -40,8 +40,9 @@ func sampler() (sdk.Sampler, error) {
 	return linked{sdk.ParentBased(chosen)}, nil
 }
 
-// linked decides by the linked span, if there is one, and else as the other sampler. The trace of a member is therefore
-// taken if, and only if, the trace of its wrapper is. With a ratio alone, the two would be independent.
+// linked is a sampler. For a root span with a link it decides as for the linked span, and for every other span as the
+// embedded Sampler. The trace of a member is therefore taken if, and only if, the trace of its wrapper is. With a ratio
+// alone, the two would be independent.
 type linked struct{ sdk.Sampler }
 
 // ShouldSample implements sdk.Sampler.
