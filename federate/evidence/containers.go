@@ -34,8 +34,8 @@ const (
 	StateTerminated = "Terminated"
 )
 
-// Pick returns the containers of the pods that do not run or are not ready, except those that have done their work: at most 8, first the
-// ones that have ended with an error or ended before.
+// Pick returns the containers of the pods that do not run or are not ready, except those that have done their work. It returns at most
+// 8. Containers that have ended, now or before a restart, come first.
 func Pick(pods []*health.PodObject) []Container {
 	var picked []Container
 	for _, p := range pods {
@@ -50,8 +50,8 @@ func Pick(pods []*health.PodObject) []Container {
 			}
 			found.State, found.Reason = stateOf(c.State)
 			if !nodeIsLost(p) {
-				// The kubelet returns the log of the last run for both logs while the container waits, and has no log if it has
-				// never run (validateContainerLogStatus in k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go).
+				// While a container waits, the kubelet returns the log of the last run for both logs. It has no log of a
+				// container that has never run (validateContainerLogStatus in k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go).
 				found.HasLog = c.State.Running != nil || found.crashed
 				found.HasPreviousLog = last != nil && (c.State.Running != nil || ended != nil && ended.ContainerID != "")
 			}
@@ -83,15 +83,15 @@ func stateOf(s corev1.ContainerState) (state, reason string) {
 	return StateWaiting, ""
 }
 
-// nodeIsLost reports whether the node of a pod does not answer, so that nobody can read a log of the pod.
+// nodeIsLost reports whether the node of a pod does not answer, so that no log of the pod can be read.
 func nodeIsLost(p *health.PodObject) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c health.PodCondition) bool {
 		return c.Type == corev1.PodReady && strings.HasPrefix(c.Reason, "Node")
 	})
 }
 
-// observed returns the containers with redacted and cleaned texts. Their logs share 8 KiB: each may have its part of what the logs before
-// it have left, and 4 KiB at most.
+// observed returns the containers with redacted and cleaned texts. Their logs share 8 KiB: the bytes that the earlier logs have left are
+// divided equally among the remaining logs. A log has 4 KiB at most.
 func observed(containers []Container) []v1alpha1.ObservedContainer {
 	var all []v1alpha1.ObservedContainer
 	logs := 0
@@ -124,8 +124,8 @@ func observed(containers []Container) []v1alpha1.ObservedContainer {
 	return all
 }
 
-// tail returns the last lines of a text that fit into limit bytes, without empty lines at both ends. Of a line that is longer it returns
-// the end. The text is redacted.
+// tail returns the last lines of a text that fit into limit bytes, without empty lines at both ends. If the last line alone is longer,
+// it returns the end of that line. The text is redacted.
 func tail(text string, limit int) string {
 	text = strings.TrimRight(text, " \t\n")
 	if cut := len(text) - limit; cut > 0 {

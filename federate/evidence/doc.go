@@ -3,7 +3,7 @@
 // Package evidence makes the evidence about an object that is not healthy from what the collector reads on the member: events, pods,
 // and the ends of logs. The collector writes the evidence into the status of the Delivery.
 //
-// Of makes the evidence of one object. It folds events about the same into one, as kubectl describe shows them for one object: a
+// Of makes the evidence of one object. It folds events that differ only in names, addresses and numbers into one, with a count: a
 // Deployment's pods that cannot be scheduled differ only in their names. Pick chooses the containers whose logs are worth reading.
 // Bound takes the evidence of all objects of a Delivery and cuts it to the size that a Delivery may have.
 //
@@ -12,6 +12,6 @@
 // of Deliveries, because the API server refuses a status as a whole.
 //
 // Sizes. An object has at most 20 events, 8 containers, and 8 KiB of logs, of which one log has 4 KiB at most. As JSON, an object has at
-// most 16 KiB, and all objects of a Delivery have 32 KiB. The sizes of JSON count, because a quotation mark or a "<" in a log takes up to
-// six bytes there, and the host bounds what it reads of a member by bytes.
+// most 16 KiB, and all objects of a Delivery together have at most 32 KiB. The sizes of JSON count, because a quotation mark or a "<" in
+// a log takes up to six bytes there, and the host bounds what it reads of a member by bytes.
 package evidence
