@@ -83,7 +83,7 @@ func title(obj *unstructured.Unstructured) string { return obj.GetKind() + " " +
 func (r *rendering) patch(o *override, index int) *Error {
 	obj, original, m := r.result[index], r.objects[index], r.member
 	doc := jsonpatch.NewDocument(obj.Object, isSecret(original), &r.budget, &r.depths[index])
-	var crossed *Error // the first operation that changed a protected field
+	var crossed *Error // the error of the first operation that changed a protected field
 	for j := range o.patch {
 		op := &o.patch[j]
 		resolved, skip, missing := r.resolve(op)
@@ -130,8 +130,8 @@ func (r *rendering) patch(o *override, index int) *Error {
 	return nil
 }
 
-// resolve returns the operation with the value for this member. If the operation takes its value from a label that the member lacks, and
-// there is no default, resolve returns skip = true with whenMissing: Skip, and a Failure in missing without it.
+// resolve returns the operation with the value for this member. The operation may take its value from a label that the member lacks,
+// without a default. Then the result skip is true if the operation has whenMissing: Skip, and otherwise the result missing is a Failure.
 func (r *rendering) resolve(op *operation) (resolved *jsonpatch.Operation, skip bool, missing *jsonpatch.Failure) {
 	if op.source == nil {
 		return &op.Operation, false, nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrTooCostly is what errors.Is finds in the error of a valid override that exceeds the work limit.
+// ErrTooCostly is wrapped by the error of a valid override that exceeds the work limit.
 var ErrTooCostly = errors.New("the overrides take too much work")
 
 // None is the value of Error.Operation if the error is not about one operation of a patch.

@@ -46,7 +46,8 @@ var reservedLabels = []protection{
 		"the manager sets this label when it creates a namespace: remove the label"},
 }
 
-// reservedNames are the kinds of which Fairlead has objects named fairlead or fairlead-… OpenShift serves the RBAC kinds under a second API group, too.
+// reservedNames are the kinds of which Fairlead has objects whose names are fairlead or begin with fairlead-. OpenShift serves the RBAC kinds under a
+// second API group, too.
 var reservedNames = map[schema.GroupKind]bool{
 	{Kind: "ServiceAccount"}:                                                          true,
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:                         true,

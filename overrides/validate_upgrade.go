@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// validateUpgrade returns the faults of spec.upgrade: the wrapper has no Subscription of that name, a Subscription without installPlanApproval: Manual,
-// or onFailure: Rollback. objects has all objects of the wrapper, in the order of the spec.
+// validateUpgrade returns the faults of spec.upgrade: a name without a Subscription in the wrapper, a Subscription without installPlanApproval: Manual,
+// or onFailure: Rollback beside upgrade. The parameter objects has all objects of the wrapper, in the order of the spec.
 func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstructured, path *field.Path) field.ErrorList {
 	upgrade := &spec.Upgrade
 	if len(upgrade.Subscriptions) == 0 && upgrade.SharedNamespace == "" {

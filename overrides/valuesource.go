@@ -38,8 +38,8 @@ func newSource(from *v1alpha1.ValueSource) (*source, error) {
 	return s, nil
 }
 
-// value returns the member's name or the value of its label, by default fallback. there is false if the member lacks the label and there is no
-// fallback.
+// value returns the member's name or the value of its label. If the member lacks the label, it returns the fallback. The result there is false
+// if the member lacks the label and there is no fallback.
 func (s *source) value(m selection.Member) (value string, there bool) {
 	if s.label == "" {
 		return m.Name, true

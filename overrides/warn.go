@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// maxNulls bounds the nulls of one wrapper for which Warnings returns a warning each. One further warning counts the others.
+// maxNulls is the greatest number of nulls of one wrapper for which the function Warnings returns a warning each. One
+// further warning counts the other nulls.
 const maxNulls = 5
 
 // Warnings returns warnings about nulls in the objects of a spec: the host accepts them, but a member may refuse them. Objects that cannot be decoded are

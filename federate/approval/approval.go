@@ -31,8 +31,8 @@ func New(w v1alpha1.Wrapper, spec v1alpha1.ApprovalSpec) *v1alpha1.Approval {
 	}
 	if !slices.Contains(w.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		// With this reference the garbage collector deletes the Approval after its wrapper. The reference is left out
-		// if a person is deleting the wrapper in the foreground: the garbage collector would delete the new Approval at
-		// once, before the manager could read it.
+		// if a person is deleting the wrapper in the foreground. Otherwise the garbage collector would delete the new
+		// Approval at once, before the manager could read it.
 		a.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: string(id.Kind), Name: id.Name, UID: id.UID,
 		}}

@@ -192,8 +192,8 @@ func decodeJSON(text []byte) ([]any, error) {
 	}
 }
 
-// decodeValue decodes one value token by token. The decoder of encoding/json would accept duplicate keys, and numbers
-// that do not fit 64 bits.
+// decodeValue decodes one value token by token. Decoding the whole value with encoding/json would accept duplicate
+// keys, and numbers that do not fit 64 bits.
 func decodeValue(decoder *json.Decoder, path fieldPath, depth int) (any, error) {
 	token, err := decoder.Token()
 	if err != nil {

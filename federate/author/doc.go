@@ -18,8 +18,8 @@
 // volumeName), and adds a note if the object is not live.
 //
 // The package looks up the scope of a kind in this order: the flags of the command, the CRDs of the same input, a
-// table, and a lookup on a cluster, if there is one. It never guesses the scope from an absent namespace, since a
-// ClusterRole pushed as a namespaced kind would fail on every member.
+// table, metadata.namespace of the object, and a lookup on a cluster, if there is one. It never guesses the scope from
+// an absent namespace: a ClusterRole pushed as a namespaced kind would fail on every member.
 //
 // The package reports all faults of an input together. If the author names a folder, the package skips files in it that
 // have no Kubernetes object, for example files of kustomize and Helm, and adds a note. It does not skip a file that the

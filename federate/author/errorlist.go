@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// maxFaults is how many faults of one input hostctl describes. It only counts the other faults.
+// maxFaults is the greatest number of faults of one input that hostctl describes. It only counts further faults.
 const maxFaults = 50
 
 // faults collects all errors of an input, so that one run of hostctl reports them together.

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// FuzzParse passes any bytes to the package. Nothing may panic, a second sanitizing may change nothing, admission has
-// to accept the output, and the output has to decode to the same objects.
+// FuzzParse passes any bytes to the package. The package must not panic, and a second sanitizing must not change the
+// object again. Admission has to accept the output, and the output has to decode to the same objects.
 func FuzzParse(f *testing.F) {
 	for _, file := range []string{"testdata/live.in.yaml", "testdata/byhand.in.yaml"} {
 		data, err := os.ReadFile(file)

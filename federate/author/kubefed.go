@@ -33,8 +33,8 @@ var kubeFedVersions = map[string]string{
 	"StorageClass": "storage.k8s.io/v1",
 }
 
-// kubeFed has the placement and the overrides of a KubeFed object in Fairlead's form. clusters is nil if the KubeFed
-// object has no placement.
+// kubeFed has the placement and the overrides of a KubeFed object in Fairlead's form. The field clusters is nil if the
+// KubeFed object has no placement.
 type kubeFed struct {
 	clusters  *v1alpha1.ClusterSelection
 	overrides []v1alpha1.Override
@@ -160,7 +160,8 @@ func kubeFedOverrides(m Manifest, spec map[string]any) ([]v1alpha1.Override, err
 	return all, nil
 }
 
-// note returns a sentence about the conversion of a KubeFed object. kind is the kind of the object in the template.
+// note returns a sentence about the conversion of a KubeFed object. The parameter kind is that of the object in the
+// template.
 func (k *kubeFed) note(kind string) string {
 	words := "placement and overrides keep KubeFed's cluster names and labels, so the MemberClusters need the same names and labels"
 	if k.clusters == nil {

@@ -71,8 +71,8 @@ var order = strings.Fields("Namespace CustomResourceDefinition PriorityClass Sto
 	"PersistentVolumeClaim Service Deployment StatefulSet DaemonSet ReplicaSet Pod Job CronJob HorizontalPodAutoscaler " +
 	"PodDisruptionBudget Ingress CatalogSource OperatorGroup Subscription")
 
-// rank returns the index of a kind in order. It returns len(order) for a kind that is not in order, and for a kind of
-// an API group in which kindscopes.go does not list it.
+// rank returns the index of a kind in the list order. It returns the length of the list for a kind that the list does
+// not have, and for a kind whose API group in kindscopes.go does not list it.
 func rank(gk schema.GroupKind) int {
 	for i, kind := range order {
 		if kind == gk.Kind && builtIn(gk) != "" {

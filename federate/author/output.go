@@ -18,7 +18,7 @@ import (
 // with an empty placement.
 const Placeholder = "# choose the members: names: [CLUSTER], or selectors: [{matchLabels: {KEY: VALUE}}], or selectors: [{}] for every cluster"
 
-// first lists the keys with which ObjectYAML begins an object. The other keys follow in alphabetical order.
+// first is the list of the keys with which ObjectYAML begins an object. The other keys follow in alphabetical order.
 var first = []string{"apiVersion", "kind", "metadata"}
 
 // WriteYAML writes wrappers as YAML documents. The same wrappers give the same bytes.

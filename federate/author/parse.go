@@ -91,7 +91,7 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 	return manifests, notes, found
 }
 
-// maxNames is how many files one message names.
+// maxNames is the greatest number of files that one message names.
 const maxNames = 5
 
 // decoded is one decoded document: its place, and its values or its error.
@@ -224,8 +224,8 @@ func manifest(content map[string]any, where Where, path fieldPath) (Manifest, er
 	return Manifest{Where: where, Object: object}, nil
 }
 
-// notText returns the first key of metadata.<field> whose value is not a string, or field itself if its value is not a
-// mapping. It returns "" if all values are strings.
+// notText returns the first key of metadata.<field> whose value is not a string, or the name of the field if its value
+// is not a mapping. It returns "" if all values are strings.
 func notText(content map[string]any, field string) string {
 	value := fieldAt(content, "metadata", field)
 	if value == nil {

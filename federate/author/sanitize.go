@@ -36,7 +36,7 @@ func (c *cleaning) noteByHand(format string, args ...any) {
 	}
 }
 
-// rule removes fields of one kind that a cluster writes, and not an author.
+// rule removes one kind of field that clusters write and authors do not.
 type rule func(*cleaning)
 
 // general are the rules for every kind, in order.

@@ -51,8 +51,8 @@ func misfits(m Manifest) []error {
 	return all
 }
 
-// fieldIsOpen reports whether a misfit is the missing placement. misfits does not report that one, because `hostctl
-// render` needs no placement when the user names the cluster.
+// fieldIsOpen reports whether a misfit is the missing placement. The function misfits does not report the missing
+// placement, because `hostctl render` needs no placement when the user names the cluster.
 func fieldIsOpen(misfit *openapierrors.Validation) bool {
 	return misfit.Name == "spec.placement.clusters" && misfit.Code() == openapierrors.RequiredFailCode
 }

@@ -19,8 +19,8 @@ const (
 
 // scopes determines the scopes of the kinds in one input.
 type scopes struct {
-	// said has the scopes that the author gave with flags. It takes precedence over defined.
-	// defined has the scopes from the CRDs in the input.
+	// The map said has the scopes that the author gave with flags. They take precedence over those in the map defined.
+	// The map defined has the scopes from the CRDs in the input.
 	said, defined map[schema.GroupKind]Scope
 	// lookup asks an API server for the scope of a kind; nil if there is no API server to ask.
 	lookup func(schema.GroupVersionKind) (Scope, error)

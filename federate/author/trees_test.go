@@ -55,7 +55,7 @@ func TestHostPathsAreNotedOnceAWorkload(t *testing.T) {
 	}
 	_, notes := wrap(t, "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: csi, namespace: shop}\nspec: {template: {spec: {volumes: [{name: a, hostPath: {path: /dev}}]}}}\n", Options{})
 	if len(notes) != 0 {
-		t.Errorf("a DaemonSet of a CSI node plugin must cause a note: %v", notes)
+		t.Errorf("a DaemonSet of a CSI node plugin must cause no note: %v", notes)
 	}
 }
 

@@ -41,8 +41,8 @@ type Options struct {
 type Wrapper struct {
 	Kind            v1alpha1.WrapperKind
 	Namespace, Name string
-	// Objects are sanitized, and sorted by kind and name. They have no metadata.namespace, because the wrapper's
-	// counts.
+	// Objects are sanitized, and sorted by kind and name. They have no metadata.namespace, because the namespace of the
+	// wrapper applies to them.
 	Objects []*unstructured.Unstructured
 	// Clusters is the placement; nil if the author gave none.
 	Clusters *v1alpha1.ClusterSelection

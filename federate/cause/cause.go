@@ -25,11 +25,13 @@ type Cause struct {
 	NeedsPerson bool `json:"needsPerson"`
 	// Object is the kind and the name of the object that the message is about; "" if the message names none at its beginning.
 	Object string `json:"object,omitempty"`
-	// Message is the message of the member Sample. A cause without members has the message of a condition.
+	// Message is the message in the line of the member that Sample names. A cause without members has the message of a
+	// condition.
 	Message string `json:"message,omitempty"`
 	// Sample is the member that has been in this state for the longest time; "" without members.
 	Sample string `json:"sample,omitempty"`
-	// MayFollowFrom is the reason of another cause in the list that can have this one as its consequence.
+	// MayFollowFrom is the reason of another cause in the list. This cause may be a consequence of that one. It is ""
+	// if there is no such cause.
 	MayFollowFrom string `json:"mayFollowFrom,omitempty"`
 	// Next is the next step for a person, in one sentence; "" if the table of steps does not have the reason.
 	Next string `json:"next,omitempty"`
@@ -44,7 +46,7 @@ type Cause struct {
 // Member is one member of a cause.
 type Member struct {
 	Name string `json:"name"`
-	// Since is when the state or the revision of the member last changed.
+	// Since is the time at which the state or the revision of the member last changed.
 	Since metav1.Time `json:"since,omitempty,omitzero"`
 }
 
@@ -64,15 +66,15 @@ func Of(w v1alpha1.Wrapper) []Cause {
 	return causes
 }
 
-// key is what the members of a cause have in common.
+// key has the properties that the lines of one cause have in common.
 type key struct {
 	reason string
 	state  v1alpha1.ClusterState
 	text   string
 }
 
-// fold makes the causes of the lines. The messages of members that the manager does not reach do not count: they have the errors of
-// different connections, which say the same.
+// fold makes the causes of the lines. It does not compare the messages of members that the manager does not reach: each has the
+// error of another connection, and all mean the same.
 func fold(lines []v1alpha1.ClusterStatus) []Cause {
 	groups := make(map[key][]*v1alpha1.ClusterStatus)
 	for i := range lines {
@@ -110,8 +112,9 @@ func earlier(a, b *v1alpha1.ClusterStatus) int {
 	return cmp.Or(a.LastTransitionTime.Compare(b.LastTransitionTime.Time), cmp.Compare(a.Name, b.Name))
 }
 
-// ofWrapper makes the cause that concerns no single member: the manager cannot render the spec, or the placement selects no member,
-// names a member that does not exist, or waits for the approval of a removal. A wrapper that is being deleted has no such cause.
+// ofWrapper makes the cause that concerns the wrapper itself and no single member. Either the manager cannot render the spec, or
+// the placement selects no member, names a member that does not exist, or waits for the approval of a removal. A wrapper that is
+// being deleted has no such cause.
 func ofWrapper(status *v1alpha1.WrapperStatus) (Cause, bool) {
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	placed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPlaced)

@@ -209,7 +209,8 @@ func TestTheTableOfConsequencesHasNoCycle(t *testing.T) {
 	}
 }
 
-// The table of consequences and IsConsequence state the same relation: what may follow from another object's state is a consequence there too.
+// The table of consequences and IsConsequence state the same relation: IsConsequence is true exactly for the reasons that the table has as
+// consequences of a claim that is not bound.
 func TestReasonsOfTooFewPodsAreConsequencesOfAClaimThatIsNotBound(t *testing.T) {
 	of := map[string]bool{}
 	for _, reason := range consequences[v1alpha1.ReasonClaimPending] {

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// documentation is the page that has a row for every reason of Fairlead: its path in the repository.
+// documentation is the path, in the repository, of the page that has a row for every reason of Fairlead.
 const documentation = "docs/troubleshooting.md"
 
 // Anchors of the sections of the page.
@@ -20,11 +20,12 @@ const (
 	ofObjects  = "objects"
 )
 
-// placeholder stands in a step for the wrapper as hostctl's commands take it.
+// placeholder stands in the text of a step. stepOf replaces it by the wrapper, in the form that hostctl's commands
+// take.
 const placeholder = "$WRAPPER"
 
-// step is what a person does about a reason, in one sentence, and the section of the page that explains the reason. section is "" for
-// reasons that are not Fairlead's own.
+// step is what a person does about a reason, in one sentence, and the section of the page that explains the reason. The field section
+// is "" if the page does not explain the reason.
 type step struct{ next, section string }
 
 // stepOf returns the next step for a reason, and where the documentation explains the reason; "" where none is known.
@@ -49,7 +50,7 @@ var steps = map[string]step{
 	v1alpha1.ReasonDeleting:                 {"wait until the wrapper has left its members", ofWrappers},
 
 	v1alpha1.ReasonWaveHeld:              {"wait: `hostctl rollout status $WRAPPER` shows what the current wave waits for", ofRollouts},
-	v1alpha1.ReasonWaveNeedsApproval:     {"look at the waves before, then run the command in the message", ofRollouts},
+	v1alpha1.ReasonWaveNeedsApproval:     {"look at the earlier waves, then run the command in the message", ofRollouts},
 	v1alpha1.ReasonWaveSoaking:           {"wait until the wave has soaked", ofRollouts},
 	v1alpha1.ReasonMaxUnavailableReached: {"mend the members that are not healthy, or raise spec.rollout.maxUnavailable", ofRollouts},
 	v1alpha1.ReasonMaxConcurrentReached:  {"wait for the members of the wave that change now", ofRollouts},
@@ -68,7 +69,7 @@ var steps = map[string]step{
 	v1alpha1.ReasonNamespaceTerminating: {
 		"find on the member what blocks the deletion of the namespace; the push continues when the namespace is gone", ofLines},
 	v1alpha1.ReasonNotGranted:       {"add the rule in the message to the member with a ClusterRole, or join the member again with more in --allow", ofLines},
-	v1alpha1.ReasonObjectExists:     {"remove or rename one of the two objects, or set `onConflict: AdoptIfEqual` where both are equal", ofLines},
+	v1alpha1.ReasonObjectExists:     {"remove or rename the object on the member or the one in the wrapper, or set `onConflict: AdoptIfEqual` where both are equal", ofLines},
 	v1alpha1.ReasonOwnedByOther:     {"remove the object from one of the two wrappers", ofLines},
 	v1alpha1.ReasonWrapperReplaced:  {"run `hostctl recover $WRAPPER`, which shows the ways out; do not delete the Delivery", ofLines},
 	v1alpha1.ReasonImmutableField:   {"revert the change of the field, or let the manager replace an object that holds no data: annotation federation.fairlead.dev/replace", ofLines},

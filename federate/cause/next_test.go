@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// elsewhere are the reasons that no member's line and no cause without members has.
+// elsewhere has the reasons that neither a member's line nor a cause without members can have.
 var elsewhere = []string{
 	// the wrapper is well
 	v1alpha1.ReasonPlaced, v1alpha1.ReasonAllUpdated, v1alpha1.ReasonAllHealthy, v1alpha1.ReasonAPIServed,
@@ -55,7 +55,7 @@ func TestEveryReasonOfALineHasANextStep(t *testing.T) {
 		}
 		found++
 		if _, ok := steps[reason]; ok == never[reason] {
-			t.Errorf("%s is in exactly one of the table of next steps and the list of reasons that lines do not have: it is not so", reason)
+			t.Errorf("%s must be either in the table of next steps or in the list of reasons that lines do not have, and not in both", reason)
 		}
 		return true
 	})

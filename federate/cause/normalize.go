@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxRead is how many bytes of a message count. The schema allows 256.
+	// maxRead is the number of bytes that count in a message. The schema allows 256.
 	maxRead = 1024
-	// maxCompared is how many bytes of a message count that was cut. The place of the cut depends on the parts that differ between
-	// the members, so the last words do not count.
+	// maxCompared is the number of bytes that count in a message that was cut. The place of the cut depends on the parts that
+	// differ between the members, so the last words do not count.
 	maxCompared = 160
 	// replaced stands for each part that differs between members. It has one byte, so that a text never becomes longer.
 	replaced = "#"
@@ -20,7 +20,7 @@ const (
 	ellipsis = "…"
 )
 
-// around are the characters around a word that do not belong to it.
+// around has the characters that may stand before or after a word without belonging to it.
 const around = "()[]{}<>\"'`,;:.!?=„“”"
 
 var (
@@ -52,8 +52,8 @@ var (
 )
 
 // Normalize replaces what differs between the messages of members that have the same cause. The result is only compared, and never
-// shown. It is at most as long as the message, and normalizing it again changes nothing. The member is the name of the member, or "" if
-// all messages are of one member.
+// shown. It is at most as long as the message, and normalizing it again changes nothing. The parameter member is the name of the
+// member, or "" if all messages are of one member.
 //
 // A number after the word code stays, because exit codes tell causes apart. Numbers inside words stay, because the versions of
 // images do.
@@ -64,7 +64,7 @@ func Normalize(member, message string) string {
 	if wasCut {
 		text = strings.TrimRight(shortened, ellipsis+" ")
 	}
-	for { // each pass that changes the text leaves fewer characters that are not replaced
+	for { // the loop ends: each pass that changes the text leaves fewer characters that are not replaced
 		next := replaceWords(member, text)
 		if next == text {
 			break

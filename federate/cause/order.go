@@ -72,7 +72,8 @@ var consequences = map[string][]string{
 	oomKilled:                  append([]string{crashLoopBackOff, backoffLimitExceeded}, tooFew...),
 }
 
-// unscheduledBy returns what a claim without a volume causes: pods that the scheduler does not place, and so too few pods.
+// unscheduledBy returns the reasons that a claim without a volume causes: others, the reason of pods that the scheduler
+// does not place, and the reasons of a workload with too few ready pods.
 func unscheduledBy(others ...string) []string {
 	return append(append(others, unschedulable), tooFew...)
 }
@@ -91,8 +92,8 @@ func sort(causes []Cause) {
 	})
 }
 
-// Depths returns a number for each of the reasons. A reason that another of these reasons is known to cause has a greater number
-// than that one; a reason that none of them causes has 0.
+// Depths returns a number for each of the reasons. If one of them is known to cause another, the consequence has the greater
+// number. A reason that none of the others causes has 0.
 func Depths(reasons []string) map[string]int {
 	depths := make(map[string]int, len(reasons))
 	for _, reason := range reasons {

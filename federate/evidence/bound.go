@@ -12,11 +12,11 @@ import (
 
 // The limits of evidence. The schema of a Delivery has the first three, too.
 const (
-	// MaxObjects is how many objects of a Delivery may have evidence.
+	// MaxObjects is the greatest number of objects of a Delivery that have evidence.
 	MaxObjects = 16
-	// MaxEvents is how many events of one object are kept.
+	// MaxEvents is the greatest number of events of one object.
 	MaxEvents = 20
-	// MaxContainers is how many containers of one object are kept.
+	// MaxContainers is the greatest number of containers of one object.
 	MaxContainers = 8
 	// MaxLogs bounds all logs of an object, in bytes.
 	MaxLogs = 8 << 10
@@ -29,12 +29,12 @@ const (
 	maxLog = 4 << 10
 	// maxObject bounds the evidence of an object, in bytes of JSON.
 	maxObject = 16 << 10
-	// shortLog is the length in bytes from which on a log is dropped and not cut.
+	// shortLog is a length in bytes. If a log is shorter, shrink drops it instead of cutting it.
 	shortLog = 256
 )
 
-// Of makes the evidence about an object from the events about it and about what it owns, and from its containers that do not run or are
-// not ready. The result is empty if there is neither.
+// Of makes the evidence about an object. The events are about the object and the objects that it owns. The containers are those of its
+// pods that do not run or are not ready. Without events and containers the result is empty.
 func Of(events []Event, containers []Container) v1alpha1.Evidence {
 	e := v1alpha1.Evidence{Events: fold(events), Containers: observed(containers, logLimits{one: maxLog, all: MaxLogs, text: health.LogText})}
 	shrink(&e, maxObject)
@@ -46,8 +46,9 @@ func IsEmpty(e *v1alpha1.Evidence) bool {
 	return e == nil || len(e.Events) == 0 && len(e.Containers) == 0
 }
 
-// Bound returns the evidence of the first 16 objects that have some, cut to 32 KiB. If it has to cut, each object may have its part of
-// what the objects before it have left. It does not change the argument. Each object's evidence is a result of Of, or was once.
+// Bound returns the evidence of the first 16 objects that have some, cut to 32 KiB. If it has to cut, it divides the bytes that the
+// earlier objects have left equally among the remaining objects. It does not change the argument. The evidence of each object has to
+// come from Of, Merge or an earlier call of Bound.
 func Bound(objects []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
 	var all []v1alpha1.ObjectEvidence
 	total := 0
@@ -74,8 +75,8 @@ func Bound(objects []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
 	return kept
 }
 
-// shrink cuts evidence to limit bytes of JSON. While logs take more than half of the limit, or only one event is left, it cuts the longest log. It drops the
-// oldest events before the logs, and the containers last. It does not change the lists that e has.
+// shrink cuts evidence to limit bytes of JSON. While logs take more than half of the limit, or at most one event is left, it cuts the longest log. Otherwise
+// it drops the oldest event. It drops containers only when no log and no event is left. It replaces the lists in e, and does not change their items.
 func shrink(e *v1alpha1.Evidence, limit int) {
 	size, logs := len(`{"events":[],"containers":[]}`), 0
 	for i := range e.Events {

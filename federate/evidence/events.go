@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// The greatest lengths of texts in the schema, in characters. They also serve as limits in bytes, which are never fewer. MaxKind is that of
-// the names of containers, too.
+// The greatest lengths of texts in the schema, in characters. They also serve as limits in bytes, because a text never has fewer bytes than
+// characters. MaxKind is also the limit of the name of a container.
 const (
 	MaxKind    = 63
 	MaxName    = 253
@@ -87,8 +87,9 @@ func Fits(o *v1alpha1.ObservedEvent) bool {
 		(o.Type == corev1.EventTypeNormal || o.Type == corev1.EventTypeWarning)
 }
 
-// fold returns the newest 20 of the events, the oldest first. Events about objects of the same kind, with the same reason and the same
-// message except for names, addresses and numbers, are one: it has the sum of their counts, and the rest of the newest.
+// fold returns the newest 20 of the events, the oldest first. It joins events about objects of the same kind if they have the same
+// type, the same reason, and messages that differ only in names, addresses and numbers. The joined event has the sum of the counts.
+// Its other fields are those of the newest event.
 func fold(events []Event) []v1alpha1.ObservedEvent {
 	folded := map[sameEvent]v1alpha1.ObservedEvent{}
 	for i := range events {

@@ -9,12 +9,14 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/cause"
 )
 
-// maxKept is how many containers that are not in the new evidence Merge keeps for their logs.
+// maxKept is the greatest number of earlier containers that Merge keeps for their logs, although the new evidence does
+// not have them.
 const maxKept = MaxContainers / 2
 
-// Merge adds to new evidence what only the known evidence about the same generation of the object has. A pod can be deleted, and an event
-// expires, before the problem ends. Merge keeps the events of known, and its containers with logs if no container of found has a log. If
-// found is empty, it keeps known as it is. known may be nil. Merge changes neither argument.
+// Merge joins the new evidence found with the earlier evidence known, which is about the same generation of the object and may be nil. A
+// pod can be deleted, and an event expires, before the problem ends. So Merge keeps the earlier events. If no container in the new
+// evidence has a log, it also keeps earlier containers with logs. If the new evidence is empty, it returns the earlier evidence. Merge
+// changes neither argument.
 func Merge(known *v1alpha1.Evidence, found v1alpha1.Evidence) v1alpha1.Evidence {
 	if IsEmpty(known) {
 		return found
@@ -52,7 +54,7 @@ func mergedEvents(known, found []v1alpha1.ObservedEvent) []v1alpha1.ObservedEven
 	return newest(merged)
 }
 
-// sameEvent is what events have in common that are folded into one.
+// sameEvent has the properties that events have to share to be folded into one.
 type sameEvent struct{ kind, eventType, reason, message string }
 
 func keyOf(o v1alpha1.ObservedEvent) sameEvent {

@@ -70,7 +70,7 @@ func check(t *testing.T, validator *validate.SchemaValidator, objects []v1alpha1
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	// The collector writes a status as often as it differs from the one that the API server returns.
+	// The collector writes a status whenever it differs from the one that the API server returns.
 	if !equality.Semantic.DeepEqual(objects, back) {
 		t.Errorf("JSON changes %#v to %#v", objects, back)
 	}
@@ -131,7 +131,7 @@ var pieces = []string{
 func randomText(r *rand.Rand) string {
 	var b strings.Builder
 	for range r.IntN(6) {
-		b.WriteString(pieces[r.IntN(len(pieces))] + " ") // what stands directly at a secret belongs to package redact
+		b.WriteString(pieces[r.IntN(len(pieces))] + " ") // the tests of package redact cover text directly beside a secret
 	}
 	return b.String()
 }

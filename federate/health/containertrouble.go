@@ -17,9 +17,10 @@ import (
 
 // Reasons of the kubelet in the status of a container that waits.
 var (
-	// cannotPull alternate with ImagePullBackOff. So all of them get this reason, and the status does not change with each try.
+	// cannotPull are the reasons that alternate while an image cannot be pulled. All of them become ImagePullBackOff, so that
+	// the status does not change with each try.
 	cannotPull = []string{"ErrImagePull", waitsImagePullBackOff, "RegistryUnavailable", "SignatureValidationFailed", "ImageInspectError"}
-	// cannotCreate: the kubelet does not create the container.
+	// cannotCreate are the reasons of a container that the kubelet cannot create or start.
 	cannotCreate = []string{"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError"}
 )
 
@@ -27,15 +28,16 @@ var (
 var backOffPrefix = regexp.MustCompile(`^Back-off pulling image "[^"]*"(: [A-Za-z]+: )?`)
 
 const (
-	// restartsUntilFailing is how often a container has to restart before it counts as failing. Many programs end once or twice at
-	// their start, while they wait for another one.
+	// restartsUntilFailing is the number of restarts from which on a container counts as failing. Many programs end once or twice
+	// at their start, while they wait for another program.
 	restartsUntilFailing = 2
-	// crashMemory is how long a container that runs again still counts as crashing. The kubelet forgets its crashes after this time.
+	// crashMemory is the time for which a container that runs again still counts as crashing. The kubelet forgets its crashes after
+	// this time.
 	crashMemory = 10 * time.Minute
 )
 
-// troubleOfContainer returns the cause in one container of a pod that is not ready; nil if the container is ready, has done its work,
-// or waits for another container.
+// troubleOfContainer returns the cause in one container of a pod that is not ready; nil if the container is ready or has done its
+// work, or if the kubelet has written no state.
 func troubleOfContainer(p *PodObject, c *containerStatus, now time.Time) *Trouble {
 	if c.Ready {
 		return nil
@@ -57,7 +59,7 @@ func troubleOfContainer(p *PodObject, c *containerStatus, now time.Time) *Troubl
 	if last := c.LastTerminationState.Terminated; last != nil && now.Sub(running.StartedAt.Time) < crashMemory &&
 		running.StartedAt.Sub(last.FinishedAt.Time) < crashMemory && last.Reason != "Unknown" && last.Reason != "ContainerStatusUnknown" {
 		t := crashed(p, c, last, PreviousLog)
-		t.failing = false // one look cannot tell whether it crashes again: Tell remembers
+		t.failing = false // one look cannot show whether it crashes again; Tell compares with the line from an earlier look
 		return t
 	}
 	if p.isInit(c.Name) {
@@ -88,8 +90,9 @@ func troubleOfWaiting(p *PodObject, c *containerStatus, waits *corev1.ContainerS
 	return &Trouble{Container: c.Name, rank: rankStart, words: "container " + c.Name + " has not started", Event: StartEvent}
 }
 
-// crashed is the trouble of a container that has ended. The state of such a container changes between waiting, running and
-// terminated with every restart. The reason is the same for all three, so that the status does not change with them.
+// crashed returns the Trouble of a container that has ended. The state of such a container changes between waiting,
+// running and terminated with every restart. The reason is the same for all three, so that the status does not change with
+// them.
 func crashed(p *PodObject, c *containerStatus, ended *corev1.ContainerStateTerminated, log Log) *Trouble {
 	t := &Trouble{rank: rankCrash, reason: waitsCrashLoopBackOff, failing: c.RestartCount >= restartsUntilFailing}
 	if p.Spec.RestartPolicy == corev1.RestartPolicyNever {

@@ -13,8 +13,8 @@ import (
 )
 
 // The condition types of a ClusterExtension that the rules use, and two reasons of its condition Progressing. They are defined
-// in api/v1 of github.com/operator-framework/operator-controller, the controller of OLM v1. Only versions of the controller that
-// watch the objects that they have installed set the condition Available.
+// in api/v1 of github.com/operator-framework/operator-controller, the controller of OLM v1. Some versions of the controller do
+// not watch the objects that they install. These versions do not set the condition Available.
 const (
 	extensionInstalled   = "Installed"
 	extensionProgressing = "Progressing"
@@ -36,7 +36,7 @@ type extension struct {
 	version, bundle                   string
 	installed, progressing, available condition
 	deprecated                        condition
-	// since is when the spec or the status last changed.
+	// since is the time at which the spec or the status last changed.
 	since time.Time
 }
 
@@ -74,7 +74,8 @@ func judgeClusterExtension(obj *unstructured.Unstructured, now time.Time) Verdic
 	return v
 }
 
-// judge returns the verdict on an extension. The parameter lasted is how long its spec and its status have not changed.
+// judge returns the verdict on an extension. The parameter lasted is the time since the last change of its spec or its
+// status.
 func (e *extension) judge(lasted time.Duration) Verdict {
 	p := e.progressing
 	switch {
@@ -111,8 +112,8 @@ func IsBlocked(o *v1alpha1.ObjectStatus) bool {
 	return o.Health == v1alpha1.Degraded && o.Reason == v1alpha1.ReasonBlocked && schema.GroupKind{Group: o.Group, Kind: o.Kind} == kindClusterExtension
 }
 
-// blocked is the verdict on an extension that OLM does not try again. OLM has several reasons for that. The verdict always has
-// the reason Blocked, because IsBlocked recognizes only this reason.
+// blocked returns the verdict on an extension that OLM does not try again. OLM has several reasons for that. The verdict
+// always has the reason Blocked, because IsBlocked recognizes only this reason.
 func (e *extension) blocked(lasted time.Duration) Verdict {
 	words := e.progressing.words()
 	if e.progressing.reason != v1alpha1.ReasonBlocked {

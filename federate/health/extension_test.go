@@ -38,7 +38,7 @@ func condition(kind, status, reason, message string) string {
 	return fmt.Sprintf("{type: %s, status: %q, reason: %s, message: %q, observedGeneration: 2}", kind, status, reason, message)
 }
 
-// began makes a condition one that began a while ago.
+// began returns the condition with a lastTransitionTime d before now.
 func began(d time.Duration, condition string) string {
 	return strings.TrimSuffix(condition, "}") + ", lastTransitionTime: '" + ago(d) + "'}"
 }
@@ -184,7 +184,8 @@ func TestClusterExtension(t *testing.T) {
 	}
 }
 
-// The versions in the table are as the API of ClusterExtension documents them. Another library for ranges would not do.
+// The table has the forms of versions that the API of ClusterExtension documents. The test fails if a library with
+// other rules for ranges replaces the library of OLM.
 func TestClusterExtensionIsHealthyWithAVersionThatItsSpecAsksFor(t *testing.T) {
 	tests := map[string]struct {
 		versions, installed string

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// settleTime is how long a custom resource without a status for its present spec stays Progressing. After that it counts
-// as Healthy.
+// settleTime is the time for which a custom resource without a status for its present spec stays Progressing. After that
+// it counts as Healthy.
 const settleTime = 30 * time.Second
 
 // judgeGeneric judges an object by kstatus. For a custom resource it first waits for a status.

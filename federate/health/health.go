@@ -25,7 +25,7 @@ type Verdict struct {
 	// Target is the target of a Subscription that spec.upgrade names; "" for any other object.
 	// Offered is the CSV that OLM would install next for a Subscription with a target, or is installing; "" if there is none.
 	Target, Offered string
-	// Recheck is how long after this verdict it may change by the passing of time alone; zero means never.
+	// Recheck is the time after which this verdict may change although no object changes; zero means never.
 	Recheck time.Duration
 }
 

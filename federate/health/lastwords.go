@@ -19,12 +19,13 @@ var errorLine = regexp.MustCompile(`(?i)\b(panic|fatal|error|err|exception|fail(
 // stackLine matches a line of a stack trace, which explains nothing without the lines above.
 var stackLine = regexp.MustCompile(`^\s+(at |\S+\.go:\d+)|^goroutine \d+ |^created by |^exit status \d+$|^\s+File "`)
 
-// kubeletRefusals begin what a kubelet answers in place of a log that it does not have any more.
+// kubeletRefusals are beginnings of texts. A kubelet answers such a text in place of a log that it does not have any
+// more.
 var kubeletRefusals = []string{"unable to retrieve container logs for ", "failed to try resolving symlinks in path "}
 
 // LastWords returns the line of a log that best explains why the program ended: the last one that names an error, or else the
 // last one that is not part of a stack trace; "" if the log has no text. Secrets in it are redacted. The argument is the end of
-// the log, from the beginning of a line on, of some kibibytes.
+// the log: some kibibytes, from the beginning of a line on.
 func LastWords(log string) string {
 	last := ""
 	lines := strings.Split(LogText(log), "\n")
@@ -67,7 +68,8 @@ func logText(log string, limit int) string {
 // text, so the caller has to bound it.
 func Redact(text string) string { return redact.Text(plain(text)) }
 
-// maxUntidy is how much of a text from a member Tidy reads, in bytes. It bounds the work of redact.Text.
+// maxUntidy is the number of bytes that Tidy and LogText read of a text from a member. It bounds the work of
+// redact.Text.
 const maxUntidy = 16 << 10
 
 // Tidy redacts a text from a member, and cleans and cuts it to limit bytes. It redacts before it cuts, because a cut secret is harder to
@@ -80,7 +82,8 @@ func Tidy(text string, limit int) string {
 	return Clean(redact.Text(plain(text)), limit)
 }
 
-// escapeSequence matches what colors a text on a terminal. Between a key and its value it would hide both from redact.Text.
+// escapeSequence matches a sequence that controls a terminal, for example its colors. A sequence between a key and its
+// value would hide the secret from redact.Text.
 var escapeSequence = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])`)
 
 // plain returns valid UTF-8 without escape sequences and invisible characters, except for line ends and tabs.

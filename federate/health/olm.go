@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// olmDebounce is how long OLM has to report a failure before the object is Degraded. In a successful upgrade, OLM
-	// reports Failed for up to half a second.
+	// olmDebounce is the time after which a failure that OLM keeps reporting makes the object Degraded. In a successful
+	// upgrade, OLM reports Failed for up to half a second.
 	olmDebounce = 5 * time.Second
-	// olmDeadline is how long a CSV, an InstallPlan or a ClusterExtension may be in progress before the object is Degraded.
-	// OLM does not always report a CSV that hangs.
+	// olmDeadline is the time after which a CSV, an InstallPlan or a ClusterExtension that is still in progress makes the
+	// object Degraded. OLM does not always report a CSV that hangs.
 	olmDeadline = 10 * time.Minute
 )
 
@@ -116,8 +116,8 @@ func unmetRequirement(csv *unstructured.Unstructured) string {
 	return ""
 }
 
-// failing returns the verdict on a failure that OLM has reported for the time lasted: Degraded from olmDebounce on, and
-// Progressing before.
+// failing returns the verdict on a failure. The parameter lasted is the time for which OLM has reported it. The verdict
+// is Degraded from olmDebounce on, and Progressing before.
 func failing(reason, message string, lasted time.Duration) Verdict {
 	if lasted >= olmDebounce {
 		return degraded(reason, message)
@@ -127,8 +127,8 @@ func failing(reason, message string, lasted time.Duration) Verdict {
 	return v
 }
 
-// underWay returns the verdict on a step that OLM has been taking for the time lasted: Progressing until olmDeadline, and
-// Degraded from then on.
+// underWay returns the verdict on a step that OLM is taking. The parameter lasted is the time since the step began. The
+// verdict is Progressing until olmDeadline, and Degraded from then on.
 func underWay(reason, message string, lasted time.Duration) Verdict {
 	if lasted >= olmDeadline {
 		return degraded(reason, message+" (for more than "+olmDeadline.String()+")")

@@ -36,7 +36,7 @@ metadata: {name: ` + name + `, namespace: shop}
 status: ` + status
 }
 
-// since returns the end of a condition in YAML whose status changed d ago.
+// since returns the end of a condition in YAML. The status of the condition changed the time d before now.
 func since(d time.Duration) string { return ", lastTransitionTime: '" + ago(d) + "'}" }
 
 func plan(name, spec, status string) string {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// targetDebounce is how long the target of a Subscription, or a ClusterExtension, has to have succeeded before the object
-	// is Healthy. An operator that crashes at its start succeeds for a moment.
+	// targetDebounce is the time between the success of a Subscription's target, or of a ClusterExtension, and the verdict
+	// Healthy. An operator that crashes at its start succeeds for a moment.
 	targetDebounce = 10 * time.Second
-	// stepDebounce is how long OLM has to report that no later version exists before the Subscription is Degraded. OLM also
-	// reports this for a moment between two steps of an upgrade.
+	// stepDebounce is the time for which OLM may report that no later version exists. After that, the Subscription is
+	// Degraded. OLM also reports this for a moment between two steps of an upgrade.
 	stepDebounce = 30 * time.Second
 )
 
@@ -34,7 +34,7 @@ func offeredBy(sub *unstructured.Unstructured, succeeded string) string {
 
 // NeededCSV returns the name of the CSV that Judge needs in Related; "" if it needs none. The parameter plan is
 // Related.InstallPlan. Usually the CSV is the currentCSV in the Subscription's status. For a Subscription with a target it
-// is the installedCSV in two cases: it is the target, or the plan for the currentCSV waits for approval.
+// is the installedCSV in two cases: the installedCSV is the target, or the plan for the currentCSV waits for approval.
 func NeededCSV(sub, plan *unstructured.Unstructured) string {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
 	target := upgrade.TargetOf(sub)
@@ -121,8 +121,8 @@ func judgeReached(csv *unstructured.Unstructured, now time.Time) Verdict {
 	return v
 }
 
-// judgeNextStep judges a Subscription whose installed CSV has succeeded, and is not the target. The parameter lasted is how
-// long ago it succeeded. The verdict is Degraded if OLM offers no next step towards the target.
+// judgeNextStep judges a Subscription whose installed CSV has succeeded, and is not the target. The parameter lasted is the
+// time since it succeeded. The verdict is Degraded if OLM offers no next step towards the target.
 func judgeNextStep(sub *unstructured.Unstructured, installed, target string, lasted time.Duration, now time.Time) Verdict {
 	if isAhead(installed, target) {
 		return aheadOfTarget(installed, target)

@@ -63,10 +63,10 @@ type containerStatus struct {
 	LastTerminationState corev1.ContainerState `json:"lastState"`
 }
 
-// maxContainers is how many containers of a pod count. It bounds the work: a member is not trusted.
+// maxContainers is the number of items that count in each list of a pod. It bounds the work: a member is not trusted.
 const maxContainers = 64
 
-// bound drops the containers of a pod after the first maxContainers.
+// bound cuts the lists of containers, container statuses and conditions of a pod to maxContainers items each.
 func (p *PodObject) bound() {
 	p.Spec.InitContainers, p.Spec.Containers = atMost(p.Spec.InitContainers), atMost(p.Spec.Containers)
 	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = atMost(p.Status.InitContainerStatuses), atMost(p.Status.ContainerStatuses)

@@ -18,13 +18,13 @@ import (
 // Trouble is the first cause for which pods of a workload do not become ready. Its texts come from the member, and are neither
 // bounded nor cleaned nor redacted: Tell does that.
 type Trouble struct {
-	// Namespace, Pod and UID identify the pod in which the cause shows, of all pods with this cause the newest. They are "" if the
-	// controller of the workload cannot create pods.
+	// Namespace, Pod and UID identify a pod that has the cause: the newest of those whose cause has the same rank. They are "" if
+	// the controller of the workload cannot create pods.
 	Namespace, Pod string
 	UID            types.UID
 	// Container is the name of the failing container; "" if the cause concerns the whole pod.
 	Container string
-	// Log says which log of Container ends with the cause.
+	// Log is the log of Container that ends with the cause.
 	Log Log
 	// Event is the kind of Warning event that completes the cause.
 	Event Event
@@ -33,7 +33,8 @@ type Trouble struct {
 	// failing is true if the cause does not mend itself, as far as one look can tell.
 	failing bool
 	reason  string
-	// words are the rest of a sentence that begins with the pod's name. left is the message that the container left at its end.
+	// words are the rest of a sentence that begins with the pod's name. The field left is the message that the container left
+	// at its end.
 	words    string
 	left     string
 	created  time.Time
@@ -46,7 +47,7 @@ type Log int
 
 // The logs of a container.
 const (
-	// NoLog: no log adds to the cause.
+	// NoLog means that no log adds to the cause.
 	NoLog Log = iota
 	// CurrentLog is the log of the container that runs now, or ran last.
 	CurrentLog
@@ -59,7 +60,7 @@ type Event int
 
 // The kinds of events.
 const (
-	// NoEvent: the cause is complete.
+	// NoEvent means that no event adds to the cause.
 	NoEvent Event = iota
 	// PullEvent has the error of the registry. Kubelets before Kubernetes 1.31 write it nowhere else for most of the time.
 	PullEvent
@@ -69,7 +70,7 @@ const (
 	StartEvent
 )
 
-// Accepts reports whether an event with this reason and message is of the kind.
+// Accepts reports whether an event with this reason and message is of the kind e.
 func (e Event) Accepts(reason, message string) bool {
 	switch e {
 	case PullEvent:

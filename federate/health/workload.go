@@ -30,11 +30,12 @@ var (
 // annotationRevision, on a Deployment and its ReplicaSets, tells which ReplicaSet has the Deployment's present pods.
 const annotationRevision = "deployment.kubernetes.io/revision"
 
-// maxOperatorDeployments is how many Deployments of a CSV OperatorDeployments returns at most.
+// maxOperatorDeployments is the greatest number of Deployments of one CSV that the function OperatorDeployments
+// returns.
 const maxOperatorDeployments = 8
 
-// createMemory is how long an event about pods that could not be created counts. Controllers try again after 1000 s at the latest
-// (k8s.io/client-go/util/workqueue, DefaultTypedControllerRateLimiter), and then write the event again.
+// createMemory is the time for which an event about pods that could not be created counts. Controllers try again after 1000 s at
+// the latest (k8s.io/client-go/util/workqueue, DefaultTypedControllerRateLimiter), and then write the event again.
 const createMemory = 20 * time.Minute
 
 // HasPods reports whether the pods of objects of a kind can explain their verdicts: Pods, workloads, and Subscriptions, whose operators
@@ -63,8 +64,8 @@ func IsCurrent(deployment *unstructured.Unstructured, replicaSet metav1.ObjectMe
 	return deployment.GetAnnotations()[annotationRevision] == replicaSet.Annotations[annotationRevision]
 }
 
-// PodSelector returns the selector of a workload's pods. ok is false if the object is no workload, or has no selector, or an invalid
-// one: an empty selector would select the pods of other workloads.
+// PodSelector returns the selector of a workload's pods. ok is false if the object is no workload, or if its selector is missing,
+// invalid or empty: an empty selector would select the pods of other workloads.
 func PodSelector(obj *unstructured.Unstructured) (selector labels.Selector, ok bool) {
 	raw, found, err := unstructured.NestedMap(obj.Object, "spec", "selector")
 	if !found || err != nil {
@@ -103,8 +104,8 @@ func AllOperatorDeployments(csv *unstructured.Unstructured) []string {
 }
 
 // CannotCreate returns the trouble of a workload whose controller cannot create pods, for example because of a quota or of an admission
-// webhook; nil if it can. newest is when the newest pod of the workload was created, or zero. A Warning event counts only if it is later,
-// because an older one is about a pod that exists by now, and only for createMemory.
+// webhook; nil if it can. The parameter newest is the creation time of the newest pod of the workload, or zero. A Warning event counts
+// only if it is later, because an older event is about a pod that exists by now. It counts only for createMemory.
 func CannotCreate(obj *unstructured.Unstructured, warning *Warning, newest, now time.Time) *Trouble {
 	cannot := func(reason, message string) *Trouble {
 		return &Trouble{failing: true, reason: reason, words: "its pods cannot be created: " + message}
@@ -129,10 +130,10 @@ type Explanation struct {
 	Failing bool
 }
 
-// Tell makes the explanation of a trouble. message is the message of the Warning event that the trouble asks for, and log the end of the
-// log; both may be "". line is the object's line in the present status, or nil. The object is Degraded only when a second look, some
-// seconds later, finds the same reason: a pull that times out once, or a Secret that arrives late, mends itself. Tell returns nil if the
-// pod only starts as usual.
+// Tell makes the explanation of a trouble. The parameter message is that of the Warning event that t.Event asks for, and eventReason its
+// reason. The parameter log is the end of the log in t.Log. All three may be "". The parameter line is the entry of the object in the
+// present status, or nil. The object is Degraded only when a second look, some seconds later, finds the same reason: a pull that times
+// out once, or a Secret that arrives late, mends itself. Tell returns nil if the pod only starts as usual.
 func (t *Trouble) Tell(eventReason, message, log string, line *v1alpha1.ObjectStatus) *Explanation {
 	reason, sentence := t.reason, t.words
 	if message != "" {

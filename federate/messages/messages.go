@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Few joins names for a message. It names at most `most` of them, and adds the number of the others.
+// Few joins names for a message. The parameter most is the greatest number of names. Few adds the number of the others.
 func Few(names []string, most int) string {
 	if over := len(names) - most; over > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)

@@ -35,8 +35,9 @@ func approvedRemovals(in *Input, decision string) map[string]bool {
 }
 
 // Release returns two results from the Approvals with allow: Release:
-//   - still are the members in leaving for which the manager still waits, because no new Approval releases them.
-//   - used are all releases, those in before and the new ones, sorted by name.
+//   - The result still has the members of the parameter leaving for which the manager goes on waiting, because no new
+//     Approval releases them.
+//   - The result used has all releases, sorted by name: those of the parameter before, and the new ones.
 //
 // Each Approval counts once. If the wrapper is not leaving the member, the Approval is used up too, so a later removal
 // needs a newer Approval.

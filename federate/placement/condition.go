@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNamesInMessage is how many names one message lists. status.placement lists all names.
+// maxNamesInMessage is the greatest number of names that one message lists. status.placement lists all names.
 const maxNamesInMessage = 10
 
 // explain sets the condition Placed. Its message begins with the removals that wait, because a mistake may be the

@@ -49,7 +49,7 @@ type Decision struct {
 	// Notice lists the names in overrides for which no MemberCluster exists; "" if there are none. Such names do not
 	// make Placed False, because an author may write an override before its member joins.
 	Notice string
-	// Again is when more removals may begin without an Approval; zero if no removal waits.
+	// Again is the time at which more removals may begin without an Approval; zero if no removal waits.
 	Again time.Time
 }
 
@@ -97,7 +97,8 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	return decision, nil
 }
 
-// leave computes the lists leaving and released of the new status. going has the members whose removal begins now.
+// leave computes the fields leaving and released of the new status. The parameter going has the members whose removal
+// begins now.
 func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, going []string) {
 	leaving := slices.Clone(going)
 	for _, name := range in.Previous.Leaving {
@@ -117,8 +118,8 @@ func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, 
 
 // differsOnlyInAge reports whether the decision differs from the previous one at most in its generation and in the ages
 // of removals. It returns false if a removal has a time in the future, because the clock was set back and the manager
-// has to write the corrected time. Without that write, each decision would correct the time to its own now, and the
-// removal would never become an hour old.
+// has to write the corrected time. Without that write, each decision would set the time to that of the decision, and
+// the removal would never become an hour old.
 func (in *Input) differsOnlyInAge(status v1alpha1.PlacementStatus, now time.Time) bool {
 	latest := wholeSecond(now)
 	for _, r := range in.Previous.Removals {

@@ -33,17 +33,18 @@ type limitedRemovals struct {
 	decision string
 	// removals are the removals of the last hour, including those that begin now.
 	removals []v1alpha1.Removals
-	// limit is how many removals may begin within the hour.
+	// limit is the number of removals that may begin within the hour.
 	// placed is the number of members from which limit was computed.
 	limit, placed int
-	// again is when the oldest removal becomes an hour old, so that further removals may begin; zero if no removal waits.
+	// again is the time at which the oldest removal becomes an hour old, so that further removals may begin; zero if no
+	// removal waits.
 	again time.Time
 }
 
-// limitRemovals decides which removals may begin now, among the members that were placed and are not selected now.
-// known has all members by name, with true for the selected ones. Approved removals begin first, and count towards the
-// limit. Then further removals begin in the order of the members' names, until the limit of the hour is reached. An
-// invalid maxRemoval is an error.
+// limitRemovals decides which removals may begin now, among the members that were placed and are not selected now. The
+// parameter known has all members by name, with true for the selected ones. Approved removals begin first, and count
+// towards the limit. Then further removals begin in the order of the members' names, until the limit of the hour is
+// reached. An invalid maxRemoval is an error.
 //
 // The limit is a share of the members that were placed when the oldest removal of the last hour began. If no removal
 // began in the last hour, it is a share of the members that are placed now. Members that are placed during the hour do
@@ -132,7 +133,7 @@ func decisionOf(withheld []string, generation int64, now time.Time) string {
 
 // limitOf returns how many removals may begin within an hour: a share of the placed members, rounded down, and at least
 // one. With 100% there is no limit, and the result is a number that is never reached. The number of placed members would
-// not do as that number, because a wrapper may leave a member twice within the hour.
+// be too small a limit, because a wrapper may leave a member twice within the hour.
 func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	if maxRemoval == nil {
 		maxRemoval = new(intstr.FromString(DefaultMaxRemoval))
@@ -147,8 +148,8 @@ func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	return max(1, limit), nil
 }
 
-// recent returns the removals of the last hour. A removal lies in the future if the clock was set back. recent sets its
-// time to now, so that it does not count for longer than an hour.
+// recent returns the removals of the last hour. A removal lies in the future if the clock was set back. The function
+// recent then sets the time of the removal to now, so that it does not count for longer than an hour.
 func recent(removals []v1alpha1.Removals, now time.Time) []v1alpha1.Removals {
 	var kept []v1alpha1.Removals
 	latest := wholeSecond(now)
@@ -163,8 +164,9 @@ func recent(removals []v1alpha1.Removals, now time.Time) []v1alpha1.Removals {
 	return kept
 }
 
-// begin adds count removals that begin now. Removals of the same minute share one entry, which keeps the list short.
-// The entry has the time of its last removal, so its earlier removals count for up to a minute too long. That is safe.
+// begin adds removals that begin now. The parameter count is their number. Removals of the same minute share one entry,
+// which keeps the list short. The entry has the time of its last removal, so its earlier removals count for up to a
+// minute too long. That is safe.
 func begin(removals []v1alpha1.Removals, count, placed int, now time.Time) []v1alpha1.Removals {
 	if count == 0 {
 		return removals

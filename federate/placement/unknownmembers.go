@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxUnknownInMessage is how many overrides with unknown names one message lists.
+// maxUnknownInMessage is the greatest number of overrides with unknown names that one message lists.
 const maxUnknownInMessage = 5
 
 // Unknown are the names in one selection of a wrapper for which no MemberCluster exists.

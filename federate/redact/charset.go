@@ -58,7 +58,7 @@ func boundary(text string, i int) bool {
 // escapedSpace reports whether c after a backslash is white space.
 func escapedSpace(c byte) bool { return c == 'n' || c == 'r' || c == 't' }
 
-// hasAt reports whether word is at i, ignoring the case of ASCII letters.
+// hasAt reports whether the parameter word is in text at the index i, ignoring the case of ASCII letters.
 func hasAt(text string, i int, word string) bool {
 	return i >= 0 && i+len(word) <= len(text) && strings.EqualFold(text[i:i+len(word)], word)
 }

@@ -25,7 +25,7 @@
 // # Texts that were cut
 //
 // A byte limit may cut a text in the middle of a secret. If it cuts the end, Text finds the rest of the secret by its key or its format,
-// however short the rest of a keyed value is. Of a format it finds a rest of at least 4 bytes after the prefix (8 or more for a few
+// however short the rest of a keyed value is. Of a format it finds a rest of at least 4 bytes after the prefix (8 or more for many
 // formats); patterns.go has the number for each. Of a URL it finds a rest that has more than digits after the second colon.
 //
 // If the limit cuts the start, Text finds
@@ -45,8 +45,9 @@
 // # Why it is so
 //
 // The package has its own table instead of a scanner such as gitleaks. A scanner looks for keys in source code: it wants few false
-// alarms, so it wants whole secrets of known lengths and takes no cut ones. It leaves a password of a human alone. It brings
-// dependencies (a configuration language, a git client, a WebAssembly engine) that the collector would run with on every member.
+// alarms, so it wants whole secrets of known lengths and takes no cut ones. It does not look for passwords that people choose. It
+// brings dependencies (a configuration language, a git client, a WebAssembly engine) that the collector would run with on every
+// member.
 //
 // Each kind of secret has functions of its own. They take the text and append the secrets that they find, and read nothing else.
 // Only the search for random text has to know what the others have found, so it comes last.

@@ -15,8 +15,8 @@ func appendKeyedValues(found []span, text string) []span {
 	return found
 }
 
-// keyedValue looks at the byte i. If a key and a separator end there, it returns where the value ends, and the value if that is a
-// secret. Otherwise it returns 0.
+// keyedValue reads the value whose separator or flag begins at the byte i. It returns the end of the value, and the value itself
+// if that is a secret. If no value belongs to the byte i, the end is 0.
 func keyedValue(text string, i int) (secret span, end int) {
 	switch text[i] {
 	case '=', ':':

@@ -21,11 +21,13 @@ const (
 const (
 	// maxKey is the longest name of a key, in bytes. Of a longer one, the last bytes count.
 	maxKey = 64
-	// minCutKey is how many letters of a secret's name have to be left at the start of a text, if the rest was cut off.
+	// minCutKey is the number of letters of a secret's name that have to be left at the start of a text, if the rest
+	// was cut off.
 	minCutKey = 3
 )
 
-// keyKind returns the kind of the value after the key name.
+// keyKind returns the kind of the value after a key. The parameter name is the name of the key. keyKind joins the words
+// of the name, so pass_word counts as password.
 func keyKind(name string) kind {
 	if len(name) < 2 {
 		return noSecret
@@ -60,7 +62,7 @@ func keyKind(name string) kind {
 }
 
 // split returns the words of a key's name in lower case, without the numbers at their ends: dbPassword2, DB_PASSWORD and
-// db-password become db, password. It joins "pass" and "word" if they are written as two words.
+// db-password become db, password.
 func split(name string) []string {
 	var words []string
 	start := 0
@@ -128,11 +130,12 @@ func longKey(text string, from int, name string) (int, kind) {
 	return from, noSecret
 }
 
-// namedValue is the end of an entry of a list of names and values, such as the environment of a container:
-// {"name":"DB_PASSWORD","value":"…"}, also as YAML, as XML and as Go prints it.
+// namedValue matches an entry of a list of names and values up to the key of the value. Such a list is the environment
+// of a container: {"name":"DB_PASSWORD","value":"…"}, also as YAML, as XML and as Go prints it.
 var namedValue = regexp.MustCompile(`(?i)\b(?:name|key)[\\"']*\s*[:=]\s*[\\"']*([A-Za-z0-9_.-]+)[\\"']*[,;\s]*[\\"']*value[\\"']*\s*$`)
 
-// environment returns the kind of the value of such an entry, if the key that ends before i is "value".
+// environment returns the kind of the value of an entry that namedValue matches, if the key that ends before i is
+// "value".
 func environment(text string, i int) kind {
 	end := i
 	for stop := max(0, i-8); end > stop && strings.IndexByte("\"'\\ ", text[end-1]) >= 0; {

@@ -13,8 +13,9 @@ func random(text string) bool { return looksRandom(text, true) }
 // looksRandom reports whether text looks like the output of a random generator in base64 or a similar alphabet. It accepts
 // shorter texts at the edges, where a part of the secret may be cut off.
 //
-// The measure is the share of letters that belong to words: three or more small letters with a vowel, with a capital before them, or
-// three or more digits. It is about 0.1 in random text over all letters and digits, and about 0.5 or more in names and paths.
+// The measure is the share of letters and digits that belong to words and numbers. A word is three or more small letters with a
+// vowel, and the capital letter before them. A number is three or more digits. The share is about 0.1 in random text over all
+// letters and digits, and about 0.5 or more in names and paths.
 func looksRandom(text string, edge bool) bool {
 	text = strings.TrimRight(text, "=")
 	if len(text) < minRandom && !edge {

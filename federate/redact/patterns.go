@@ -137,7 +137,7 @@ var prose = strings.Fields(`
 	retrying retry waiting loaded accepted used being stored correct weak short long needed available unavailable changed change different
 	flag option argument parameter one all some any more none code exit line column illegal`)
 
-// passwordProse is the part of prose that no passphrase begins with.
+// passwordProse replaces prose after the key of a password. It has only words with which no passphrase begins.
 var passwordProse = strings.Fields(`is was are were be must should may cannot can't could couldn't does doesn't has have did didn't not no
 	failed failure error errors unable invalid unexpected unknown unsupported unauthorized forbidden expired missing malformed required wrong incorrect
 	rejected denied refused authentication validation verification too authenticate dial rpc x509 tls pq http https`)

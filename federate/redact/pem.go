@@ -130,7 +130,7 @@ func newlinesBack(text string, i, from int) int {
 	return i
 }
 
-// bodyAfter returns the end of the PEM body that begins at from and ends before to, without a line END.
+// bodyAfter returns the end of a PEM body whose line END is missing. The body begins at from, and ends before to.
 func bodyAfter(text string, from, to int) int {
 	end, long := from, false
 	for {

@@ -11,8 +11,8 @@ import (
 // Mark stands in the output in place of each secret.
 const Mark = "[redacted]"
 
-// maxPasses is how often Text goes over a text before it gives up. Ordinary texts need two passes: one that replaces, and
-// one that finds nothing more.
+// maxPasses is the number of passes over a text after which Text gives up. Ordinary texts need two passes: one that
+// replaces, and one that finds nothing more.
 const maxPasses = 8
 
 // Text returns text with every part that looks like a secret replaced by "[redacted]". The package comment lists what it

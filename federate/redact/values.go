@@ -139,8 +139,8 @@ func bracketedValue(text string, i int) (secret span, end int) {
 // blockHeader is what may follow the "|" or ">" of a YAML block in its line.
 var blockHeader = chars("+", "-", "09")
 
-// blockValue is readValue for the lines of a YAML block ("key: |"), which are indented more than the line of its key. It is not ok if
-// no block begins at i.
+// blockValue is readValue for the lines of a YAML block ("key: |"), which are indented more than the line of its key. The result ok
+// is false if no block begins at i.
 func blockValue(text string, i int, v value) (secret span, end int, ok bool) {
 	j := blockHeader.end(text, i+1)
 	if !v.colon || j == len(text) || text[j] != '\n' {

@@ -20,8 +20,8 @@ const (
 	olmV1     = "olm.operatorframework.io"
 )
 
-// ladder is the install order. Each entry, called a rung, lists kinds that are installed together, sorted by kind and
-// name. Members get the objects of an earlier rung first.
+// ladder is the install order. Each entry, called a rung, lists kinds that are installed together. The objects of a
+// rung are sorted by kind and name. Members get the objects of an earlier rung first.
 var ladder = [][]schema.GroupKind{
 	{{Group: core, Kind: "Namespace"}},
 	{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}},

@@ -72,9 +72,9 @@ type base struct {
 	pieces  [][]byte // two entries for each object in written: its identity and its digest
 }
 
-// New makes the Renderer of a spec. The Renderer keeps a reference to spec.Objects. namespace is the namespace of a
-// Federated, and objects without a namespace get it; "" for a ClusterFederated. A second call for the same spec returns
-// the same error. An error about an override is an *overrides.Error.
+// New makes the Renderer of a spec. The Renderer keeps a reference to spec.Objects. The parameter namespace is that of
+// a Federated, and objects without a namespace get it; it is "" for a ClusterFederated. A second call for the same spec
+// returns the same error. An error about an override is an *overrides.Error.
 func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
 	r := &Renderer{namespace: namespace, targets: spec.Upgrade.Targets(), raw: spec.Objects, maxWork: maxWork, variants: make(map[variantKey]*Variant, 1)}
 	b, err := r.read()

@@ -112,8 +112,8 @@ var rules = []rule{
 // state and the reason stay the same, Line keeps the first message, so that not every try causes a write of the status.
 var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUnreachable: true}
 
-// Line makes the line of one member. before is the previous line; nil if there is none. While state and revision stay
-// the same, Line keeps the lastTransitionTime of before.
+// Line makes the line of one member. The parameter before is the previous line; nil if there is none. While state and
+// revision stay the same, Line keeps the lastTransitionTime of the previous line.
 func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	for _, r := range rules {
 		line, ok := r(m)

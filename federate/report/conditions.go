@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNames is how many members one message names.
+// maxNames is the greatest number of members that one message names.
 const maxNames = 10
 
 // conditionContent is the status, the reason and the message of a condition.

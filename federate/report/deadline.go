@@ -41,8 +41,8 @@ func pastDeadline(in Input, lines []v1alpha1.ClusterStatus, now time.Time) *over
 	return &late
 }
 
-// NextDeadline returns the time at which the next deadline of a member passes, if nothing else happens; zero if no deadline runs. status
-// is a result of Build for the same input.
+// NextDeadline returns the time at which the next deadline of a member passes, if nothing else happens; zero if no deadline runs. The
+// parameter status is a result of Build for the same input.
 func NextDeadline(in Input, status *v1alpha1.WrapperStatus, now time.Time) time.Time {
 	if in.Deleting {
 		return time.Time{}
@@ -62,9 +62,9 @@ func NextDeadline(in Input, status *v1alpha1.WrapperStatus, now time.Time) time.
 	return next
 }
 
-// deadlineOf returns how long a member may stay in the state of its line; 0 if it may for ever. A deadline runs only while the manager, or
-// a controller on the member, works on the objects. Members that wait for something else, or that the manager cannot reach, have none.
-// given is spec.rollout.progressDeadlineSeconds, or 0.
+// deadlineOf returns the time for which a member may stay in the state of its line; 0 if there is no limit. A deadline runs only while the
+// manager, or a controller on the member, works on the objects. Members that wait for something else, or that the manager cannot reach,
+// have none. The parameter given is spec.rollout.progressDeadlineSeconds, or 0.
 func deadlineOf(m *Member, l *v1alpha1.ClusterStatus, given time.Duration) time.Duration {
 	switch l.State {
 	case v1alpha1.StatePushing, v1alpha1.StateProgressing, v1alpha1.StateDegraded:
@@ -93,7 +93,7 @@ func kindAwaited(m *Member) string {
 	return ""
 }
 
-// content is the content of the condition Stalled.
+// content returns the content of the condition Stalled.
 func (o *overdue) content() conditionContent {
 	words := fmt.Sprintf("%s has been %s since %s, longer than its deadline of %s", o.first.Name, o.first.State,
 		o.first.LastTransitionTime.UTC().Format(time.RFC3339), inMinutes(o.deadline))

@@ -73,8 +73,8 @@ func worstObject(objects []v1alpha1.ObjectStatus) *v1alpha1.ObjectStatus {
 	return worst
 }
 
-// rank orders the objects of a member: the line of the member shows the first one with the highest rank. Of two objects that are
-// Degraded, one whose reason may only be the consequence of the other's has the lower rank.
+// rank orders the objects of a member: the line of the member shows the first one with the highest rank. A Degraded object has a
+// lower rank than other Degraded objects if its reason may be only a consequence of another object's state.
 func rank(o *v1alpha1.ObjectStatus) int {
 	switch {
 	case health.IsBlocked(o):

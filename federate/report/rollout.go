@@ -45,7 +45,8 @@ func WaitOf(reason string, s *v1alpha1.RolloutStatus, approve string, fresh bool
 	w := Wait{Reason: reason, Fresh: fresh}
 	switch reason {
 	case "":
-		// The rollout rolls back. The member has its target already, but the target is not the newest revision.
+		// The rollout rolls back. The member already has the revision that the rollout gives it, but that is not the
+		// newest revision.
 		w.Reason, w.Message = v1alpha1.ReasonRolloutStopped, rolloutWords(s, approve)
 	case v1alpha1.ReasonWaveHeld:
 		w.Message = "its wave has not begun: the current wave is " + s.Wave

@@ -44,8 +44,8 @@ type Input struct {
 	Before *v1alpha1.WrapperStatus
 }
 
-// Build computes the status of a wrapper, except for status.placement, which the scheduler writes. It is a pure
-// function: the same input and time give the same status.
+// Build computes the status of a wrapper, except for placement, rollout and upgrade, which the caller adds. It is a
+// pure function: the same input and time give the same status.
 func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	before := linesByName(in.Before)
 	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxConstraintDepth is how many levels deep the parts of an olm.constraint may be nested.
+	// maxConstraintDepth is the greatest nesting depth of the parts of an olm.constraint.
 	maxConstraintDepth = 10
 	// maxConstraintBytes is the greatest length of an olm.constraint in bytes. OLM refuses longer ones.
 	maxConstraintBytes = 128 << 10
@@ -21,7 +21,8 @@ const (
 // meet all parts of a compound requirement.
 type requirement struct {
 	kind requirementKind
-	// what is the required API, package or label, as apiOf, packageOf and labelOf write it. Only kind provided has it.
+	// what is the required API, package or label, as apiOf, packageOf and labelOf write it. Only a requirement of the
+	// kind provided has it.
 	what string
 	// parts are the parts of a compound requirement.
 	parts []requirement
@@ -40,16 +41,16 @@ const (
 	celRule
 )
 
-// isMetBy reports whether a bundle that provides this certainly meets the requirement. The bundle has to provide
-// something that the requirement names. A noneOf alone does not make a bundle a dependency, because almost every bundle
-// meets it.
+// isMetBy reports whether a bundle certainly meets the requirement. The parameter provides has what the bundle
+// provides. The bundle has to provide something that the requirement names. A noneOf alone does not make a bundle a
+// dependency, because almost every bundle meets it.
 //
 // isMetBy does not compare versions: OLM has chosen the bundle for the version range in the requirement.
 func (r *requirement) isMetBy(provides sets.Set[string]) bool {
 	return r.holds(provides, false) && r.names(provides)
 }
 
-// holds evaluates the requirement. cel is the result that each rule in CEL counts as.
+// holds evaluates the requirement. The parameter cel is the result with which each rule in CEL counts.
 func (r *requirement) holds(provides sets.Set[string], cel bool) bool {
 	holds := func(part requirement) bool { return part.holds(provides, cel) }
 	switch r.kind {

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNamed is how many CSVs, Subscriptions or members one message names.
+// maxNamed is the greatest number of CSVs, Subscriptions or members that one message names.
 const maxNamed = 3
 
 // Decision is what the manager does with an InstallPlan. If Approve is false and Reason is "", the manager does nothing
@@ -90,8 +90,8 @@ type tally struct {
 func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is Decision) {
 	if sub.Status.CurrentCSV != csv {
 		// OLM has changed status.currentCSV, for one of two reasons. It may have found a later CSV and put it into a newer
-		// plan: the old plan would then install a CSV that no Subscription names, and OLM could resolve nothing in the
-		// namespace. Or it is just writing the status, and the next decision finds it complete.
+		// plan. If the manager approved this older plan, OLM would install a CSV that no Subscription names, and could
+		// resolve nothing in the namespace. Or OLM is just writing the status, and the next decision finds it complete.
 		return true, Decision{}
 	}
 	target, ours := t.targets[sub.Name]

@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// maxDependencies is how many unnamed CSVs of one plan may count as dependencies. The plan comes from a member,
-	// which may name any number of CSVs.
+	// maxDependencies is the greatest number of unnamed CSVs of one plan that may count as dependencies. The plan comes
+	// from a member, which may name any number of CSVs.
 	maxDependencies = 100
-	// maxRequirements is how many requirements of one CSV count. Each part of a compound constraint counts as one.
+	// maxRequirements is the greatest number of requirements of one CSV that count. Each part of a compound constraint
+	// counts as one.
 	maxRequirements = 500
 )
 

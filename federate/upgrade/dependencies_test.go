@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
-// decideOn decides on a plan that installs db.v1.0.0 and cache.v2.0.0. No Subscription names the cache. db and cache
-// are the properties of the two bundles.
+// decideOn decides on a plan that installs db.v1.0.0 and cache.v2.0.0. No Subscription names the cache. The parameters
+// db and cache are the properties of the two bundles.
 func decideOn(db, cache string) upgrade.Decision {
 	plan := planOf("db.v1.0.0", "cache.v2.0.0")
 	plan.Status.BundleLookups = []operators.BundleLookup{{Identifier: "db.v1.0.0", Properties: `{"properties": [` + db + `]}`},

@@ -28,13 +28,13 @@ type Choice struct {
 	Reason, Message string
 }
 
-// Choose returns the version to take from the reports of the first wave. taken is the version that the manager took
-// last; "" if it took none.
+// Choose returns the version to take from the reports of the first wave. The parameter taken is the version that
+// the manager took last; "" if it took none.
 //   - A member reports the version that OLM offers it. If OLM offers none, it reports the installed one.
 //   - All members that report a version have to report the same one. For the first version, every member has to report
 //     one.
-//   - Choose never replaces taken by an earlier version. If the names give no order (see Order), a version counts as
-//     later only if OLM offers it to a member on which taken is installed.
+//   - Choose never goes back from the version taken to an earlier one. If the names give no order (see Order), a version
+//     counts as later only if OLM offers it to a member on which the version taken is installed.
 func Choose(taken string, reports []Report) Choice {
 	var tellers []Report
 	var silent []string

@@ -41,9 +41,9 @@ func split(name string) (string, semver.Version, bool) {
 	return "", semver.Version{}, false
 }
 
-// isRebuild reports whether version may be a rebuild of the version of. A rebuild of 5.8.1 has the version 5.8.1+0.166,
-// which is later. The name of its CSV cannot have a plus sign and has 5.8.1-0.166. By that form it would be a
-// prerelease, and so earlier.
+// isRebuild reports whether the first version may be a rebuild of the second one. A rebuild of 5.8.1 has the version
+// 5.8.1+0.166, which is later. The name of its CSV cannot have a plus sign and has 5.8.1-0.166. By that form it would
+// be a prerelease, and so earlier.
 func isRebuild(version, of semver.Version) bool {
 	return version.FinalizeVersion() == of.FinalizeVersion() && len(of.Pre) == 0 && len(version.Pre) > 0 && version.Pre[0].IsNum
 }

@@ -25,7 +25,8 @@ func Resolve(spec *v1alpha1.WrapperSpec, status *v1alpha1.UpgradeStatus) *v1alph
 	return &resolved
 }
 
-// AsWritten removes the versions that the manager took for approve: Latest. upgrade is that of a revision.
+// AsWritten removes the versions that the manager took for approve: Latest. The parameter upgrade is that of a
+// revision.
 func AsWritten(upgrade *v1alpha1.Upgrade) {
 	for i := range upgrade.Subscriptions {
 		if s := &upgrade.Subscriptions[i]; s.Approve == v1alpha1.ApproveLatest {

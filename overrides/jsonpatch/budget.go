@@ -32,8 +32,9 @@ func (b *Budget) Take(units int64) error {
 // Write takes the cost of writing so many bytes from the budget, and returns a Failure if the budget has less.
 func (b *Budget) Write(bytes int) error { return b.Take(int64(bytes) * PerByte) }
 
-// shift returns how many items of a list have to move when an item is inserted or deleted at index at: all items after it. grows is true for an
-// insertion. If the list has no capacity left for it, Go copies the whole list, and all items count.
+// shift returns the number of list items that have to move when an item is inserted or deleted: all items after it. The parameter at is the
+// index of the item, and grows is true for an insertion. If the list has no capacity left for another item, Go copies the whole list, and all
+// items count.
 func shift(list []any, at int, grows bool) int64 {
 	moved := len(list) - at
 	if grows && len(list) == cap(list) {

@@ -98,7 +98,8 @@ func (d *Document) replace(path jsonpointer.Pointer, value any) error {
 	return err
 }
 
-// remove removes the value at path and returns it. absent is the end of the error message if the path does not exist.
+// remove removes the value at path and returns it. The parameter absent is the end of the error message if the path
+// does not exist.
 func (d *Document) remove(path jsonpointer.Pointer, absent string) (removed any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
@@ -145,7 +146,8 @@ func (d *Document) move(from, path jsonpointer.Pointer) error {
 	return d.add(path, value)
 }
 
-// listOf returns the list if from and path are items of the same list in root. Otherwise the second result is false.
+// listOf returns the list if the pointers from and path point to items of the same list in root. Otherwise the second
+// result is false.
 func listOf(root map[string]any, from, path jsonpointer.Pointer) ([]any, bool) {
 	last := len(from) - 1
 	if len(path) != len(from) || !slices.Equal(from[:last], path[:last]) {
@@ -230,9 +232,9 @@ func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 	return value, err
 }
 
-// edit walks from node, at path[at], down to the container of the path's last token, and calls leaf with this container. On the way back it
-// stores the result of leaf in place of the container, because a list that grows becomes a new slice. If makes is true, edit
-// creates missing metadata, labels and annotations on the way.
+// edit walks from node down to the container of the path's last token, and calls the function leaf with this container. The token path[at]
+// is the first one below node. On the way back it stores the result of leaf in place of the container, because a list that grows becomes a
+// new slice. If makes is true, edit creates missing metadata, labels and annotations on the way.
 func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, leaf func(parent any) (any, error)) (any, error) {
 	if at == len(path)-1 {
 		return leaf(node)

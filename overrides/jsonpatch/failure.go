@@ -29,7 +29,8 @@ func IsTooCostly(err error) bool {
 	return errors.As(err, &f) && f.TooCostly
 }
 
-// endsBefore returns the Failure of an operation for whose path the object has no value at path[:i+1].
+// endsBefore returns the Failure of an operation whose path does not exist, because the object has no value at
+// path[:i+1].
 func endsBefore(path jsonpointer.Pointer, i int) error {
 	return &Failure{Problem: fmt.Sprintf("the path does not exist, because %s is missing: add that first", path[:i+1])}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// take takes the cost of an operation from the budget before the operation runs. It does not know the cost of moving list items: add, remove and
-// moveWithin take that themselves when they have found the list.
+// take subtracts the cost of an operation from the budget before the operation runs. It does not know the cost of moving list items. The methods
+// add, remove and moveWithin subtract that cost when they have found the list.
 func (d *Document) take(op *Operation) error {
 	if err := d.budget.Take(perOperation + PerByte*int64(len(op.Path)+len(op.From))); err != nil {
 		return err
@@ -29,9 +29,9 @@ func (d *Document) take(op *Operation) error {
 	return d.deepen(reaches)
 }
 
-// deepen updates the upper bound of the object's depth before an operation, and returns a Failure if the object could become too deep. reaches
-// gives the depth after the operation from the depth before it. The limit here is a loose one: it only keeps recursive
-// functions from exhausting the stack. Package render checks the final object against strictjson.MaxDepth.
+// deepen updates the upper bound of the object's depth before an operation, and returns a Failure if the object could become too deep. The
+// function reaches computes the depth that the operation can reach from the depth before it. The limit here is a loose one: it only keeps
+// recursive functions from exhausting the stack. Package render checks the final object against strictjson.MaxDepth.
 func (d *Document) deepen(reaches func(depth int) int) error {
 	const limit = 8 * strictjson.MaxDepth
 	if guess := max(*d.depth, reaches(*d.depth)); guess <= limit {

@@ -58,7 +58,8 @@ func (p Pointer) Contains(q Pointer) bool {
 	return len(p) <= len(q) && slices.Equal(p, q[:len(p)])
 }
 
-// Lookup returns the value at the path p in root. there is false if the path does not exist. A null counts as a value.
+// Lookup returns the value at the path p in root. The result there is false if the path does not exist. A null counts
+// as a value.
 func (p Pointer) Lookup(root any) (value any, there bool) {
 	value = root
 	for _, token := range p {
