@@ -36,7 +36,7 @@ type pass struct {
 	subscriptions []v1alpha1.ObservedSubscription
 	// again is the time until the next pass if no event comes; zero if no such pass is needed.
 	again time.Duration
-	// explaining is how long the pass has read explanations of unhealthy objects.
+	// explaining is the time that the pass has spent on reading explanations of unhealthy objects.
 	explaining time.Duration
 	// failed is the first error of a read.
 	failed error
@@ -185,8 +185,8 @@ func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
 	return evidence.Bound(p.evidence)
 }
 
-// boundGathered cuts the gathered evidence as that of the new status is cut, and drops that of objects that the Delivery lists no more.
-// Evidence that cannot be written then takes no more memory than written evidence.
+// boundGathered cuts the gathered evidence to the evidence in the argument bounded, and drops evidence about objects that the Delivery
+// no longer lists. Evidence that cannot be written then takes no more memory than written evidence.
 func (p *pass) boundGathered(bounded []v1alpha1.ObjectEvidence) {
 	if len(p.memory.gathered) == 0 {
 		return
