@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// PointWebhooks makes the API server call every webhook of a configuration at a new URL: base, followed by the path
-// that the webhook has now. ca is the PEM bundle with which the API server verifies the server at base.
+// PointWebhooks makes the API server call every webhook of a configuration at a new URL. The URL is the argument base, followed by the
+// path in the webhook's present Service or URL. ca is the PEM bundle with which the API server verifies the server at that URL.
 func PointWebhooks(configuration *unstructured.Unstructured, base string, ca []byte) error {
 	return point(configuration, func(path string) map[string]any {
 		return map[string]any{"url": base + path, "caBundle": base64.StdEncoding.EncodeToString(ca)}
@@ -26,8 +26,8 @@ func PointWebhooksAtService(configuration *unstructured.Unstructured, namespace,
 	})
 }
 
-// point replaces the clientConfig of every webhook in a configuration by the result of clientConfig. The argument of
-// clientConfig is the path in the webhook's present Service or URL.
+// point replaces the field clientConfig of every webhook in a configuration by the result of the function clientConfig. The function
+// gets the path in the webhook's present Service or URL.
 func point(configuration *unstructured.Unstructured, clientConfig func(path string) map[string]any) error {
 	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
 	if err != nil {

@@ -31,9 +31,9 @@ func TestPointWebhooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range webhooks {
-			webhook := w.(map[string]any)                        //nolint:forcetypeassert // PointWebhooks has found it so
-			name := webhook["name"].(string)                     //nolint:forcetypeassert // it is one in the file
-			got[name] = webhook["clientConfig"].(map[string]any) //nolint:forcetypeassert // it has just been set
+			webhook := w.(map[string]any)                        //nolint:forcetypeassert // PointWebhooks has checked this type
+			name := webhook["name"].(string)                     //nolint:forcetypeassert // it is a string in the file
+			got[name] = webhook["clientConfig"].(map[string]any) //nolint:forcetypeassert // PointWebhooks has just set it
 			// While no replica of the manager serves the webhooks, the API server must refuse an edit that was not validated.
 			// The webhook mutate-updated-wrappers only names the author of an edit, so it must not be a reason to refuse the
 			// edit.

@@ -17,8 +17,9 @@ import (
 // inputsLabel is a label of the node image. Its value is a digest of everything from which the image was built.
 const inputsLabel = "dev.fairlead.kind-node.inputs"
 
-// startEngine starts dockerd, unless a container engine responds already. If systemd does not run on this machine, dockerd becomes a process in the
-// background. Without capSysResource, this machine does not have the capability CAP_SYS_RESOURCE.
+// startEngine starts dockerd, unless a container engine responds already. If systemd does not run on this machine, dockerd becomes a
+// process in the background. If capSysResource is false, this machine lacks the capability CAP_SYS_RESOURCE, and dockerd in the
+// background uses a runc that works without it.
 func startEngine(ctx context.Context, work workFolder, capSysResource bool, progress io.Writer) error {
 	if answers(ctx) == nil {
 		return nil

@@ -76,8 +76,8 @@ func (p podImages) list(ctx context.Context) ([]podImage, error) {
 
 var sandboxImageLine = regexp.MustCompile(`sandbox_image = "([^"]+)"`)
 
-// sandboxImage returns the image for a pod's sandbox container (pause) in containerd's configuration, which comes from a version of kind.
-// node is the folder of the node's files.
+// sandboxImage returns the image of a pod's sandbox container (pause) that containerd's configuration names. node is the folder of the
+// node's files. kind is the version of kind from which the configuration comes; the error names it.
 func sandboxImage(node, kind string) (string, error) {
 	config, err := os.ReadFile(filepath.Join(node, "etc/containerd/config.toml"))
 	if err != nil {

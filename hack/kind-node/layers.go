@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// withFile returns the image with a further layer, in which the file from is an executable at the path to.
+// withFile returns the image with a further layer, which has one executable. from is the path of the executable on this machine, and
+// to is its path in the image.
 func withFile(image v1.Image, from, to string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "kind-node-layer-")
 	if err != nil {
@@ -34,8 +35,8 @@ func withFile(image v1.Image, from, to string) (v1.Image, error) {
 	return withFolder(image, dir, filepath.Join(dir+".tar"))
 }
 
-// withFolder returns the image with a further layer: all files of a folder, with owners, modes and links, as GNU tar packs them into the file archive. That file
-// must stay as long as the image is used.
+// withFolder returns the image with a further layer: all files of a folder, with owners, modes and links. GNU tar packs them into the
+// file at the path archive; "" means the path DIR.tar. That file must stay as long as the image is used.
 func withFolder(image v1.Image, dir, archive string) (v1.Image, error) {
 	if archive == "" {
 		archive = dir + ".tar"

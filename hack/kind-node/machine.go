@@ -25,7 +25,7 @@ const (
 	inotifyWatches   = 524288
 )
 
-// machine is what decides whether this machine can build and run a node image.
+// machine has the properties of this machine that decide whether it can build and run a node image.
 type machine struct {
 	uid             int
 	system          string // ID and VERSION_ID of os-release, for example "debian 12"
@@ -136,7 +136,7 @@ func mayUse(status string, capability uint) bool {
 	return false
 }
 
-// raise writes least into the file of a kernel setting if the present value is lower.
+// raise sets a kernel setting to the value least if the present value is lower. path is the file of the setting.
 func raise(path string, least int) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -48,10 +48,11 @@ func (w workFolder) path(elements ...string) string {
 // node returns the folder of the node's files: the root file system, the files of kind's base image, and the programs.
 func (w workFolder) node() string { return w.path("node") }
 
-// tools returns the folder of toolPackages.
+// tools returns the folder with the files of the packages in toolPackages.
 func (w workFolder) tools() string { return w.path("tools") }
 
-// rootFS returns the folder of the root file system. Its name has a digest of suite and packages, so other inputs give another folder.
+// rootFS returns the folder of the root file system. Its name has a digest of the constant suite and of nodePackages, so other inputs
+// give another folder.
 func (w workFolder) rootFS() string {
 	h := sha256.Sum256([]byte(suite + strings.Join(nodePackages, ",")))
 	return w.path("rootfs-" + hex.EncodeToString(h[:])[:12])
@@ -112,7 +113,7 @@ func (b *builder) build(ctx context.Context) (image string, err error) {
 		return "", err
 	}
 	if loaded(ctx, versions.nodeImage(), inputs) {
-		fmt.Fprintln(b.progress, "• the engine has an image that was built from the same sources already")
+		fmt.Fprintln(b.progress, "• the engine already has an image that was built from the same sources")
 		return versions.nodeImage(), nil
 	}
 	programs := programs{work: b.work, root: b.root, given: b.controlPlanes, versions: versions, progress: b.progress}

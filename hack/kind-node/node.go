@@ -26,7 +26,8 @@ type node struct {
 	program  func(name string) string // returns the path of a built program
 }
 
-// layOut writes the node's files. It uses the same files as the Dockerfile of kind's base image and kind's build of a node image, and does the same with them.
+// layOut writes the node's files. It does the same with the same files as two parts of kind: the Dockerfile of kind's base image, and
+// the build of a node image.
 func (n node) layOut(ctx context.Context) error {
 	if err := os.RemoveAll(n.dir); err != nil {
 		return err

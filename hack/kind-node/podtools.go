@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// toolPackages are the Debian packages of iptables, with all its plug-ins and the libraries that it needs. Their files go into the images of pods that set up the
-// network.
+// toolPackages are the Debian packages of iptables, nftables, conntrack and busybox, and of the libraries that these need. Their files
+// go into the images of pods that set up the network or the storage.
 var toolPackages = []string{
 	"libc6", "libgcc-s1", "gcc-12-base", "iptables", "nftables", "libxtables12", "libip4tc2", "libip6tc2", "libnftables1", "libnftnl11", "libmnl0",
 	"libnfnetlink0", "libnetfilter-conntrack3", "libgmp10", "libjansson4", "libedit2", "libtinfo6", "libbsd0", "libmd0", "conntrack", "busybox-static",
@@ -81,8 +81,8 @@ func layOutTools(ctx context.Context, base, rootFS string) error {
 	return os.WriteFile(filepath.Join(base, "etc/ssl/certs/ca-certificates.crt"), roots, 0o644)
 }
 
-// unpack writes the files of a Debian package into a folder. In this folder /bin is a link, as in every Debian with a merged /usr, but some packages have a folder /bin.
-// `dpkg-deb --extract` would replace the link by that folder, and /bin/sh would be gone.
+// unpack writes the files of a Debian package into a folder. In this folder /bin is a link, as in every Debian with a merged /usr, but
+// some packages have a folder /bin. `dpkg-deb --extract` would replace the link by that folder, and /bin/sh would be gone.
 func unpack(ctx context.Context, deb, to string) error {
 	files := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb)
 	tar := exec.CommandContext(ctx, "tar", "--extract", "--keep-directory-symlink", "--preserve-permissions", "--directory", to)

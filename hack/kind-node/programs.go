@@ -91,7 +91,8 @@ func (set programs) path(name string) string {
 	panic("no program " + name)
 }
 
-// build builds the programs that are not in the work folder yet. It copies those that the folder given has.
+// build builds the programs that are not in the work folder yet. A program that is in the folder of the field given is copied from
+// there instead.
 func (set programs) build(ctx context.Context) error {
 	all := set.all()
 	for i, p := range all {
@@ -132,8 +133,8 @@ func (set programs) build(ctx context.Context) error {
 	return install(set.path("kubectl"), set.work.path("kubectl"), 0o755)
 }
 
-// source returns a folder with the source of a program. The folder is a copy, because Go's module cache is read-only. The program's module is the main module of the build, so the
-// replace directives in its go.mod have an effect.
+// source returns a folder with the source of a program. The folder is a copy, because Go's module cache is read-only. The program's
+// module is the main module of the build, so the replace directives in its go.mod have an effect.
 func (set programs) source(ctx context.Context, p program) (string, error) {
 	if p.module == "" {
 		return set.controlPlanesSource()

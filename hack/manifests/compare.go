@@ -20,8 +20,8 @@ const (
 // gone.
 var kept = []string{"CustomResourceDefinition", "Namespace"}
 
-// compare returns the differences between the objects that kustomize and Helm render. The order of the objects does not matter. The chart's objects of the kinds in
-// kept must have the annotation keepPolicy, and no others may have it.
+// compare returns the differences between the objects that kustomize and Helm render. The order of the objects does not matter. The
+// chart's objects of the kinds in the variable kept must have the annotation keepPolicy. No other object may have it.
 func compare(fromKustomize, fromHelm []object) (differences []string) {
 	left, twice := byKey(fromKustomize)
 	for _, key := range twice {

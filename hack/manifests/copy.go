@@ -17,8 +17,8 @@ const (
 	copyPrefix = "copy-"
 )
 
-// copied are the templates that this program copies from config/. That is possible because they need few values of the chart. The key is the template's file name
-// without copyPrefix, and the value the folder in config/.
+// copied are the templates that this program copies from config/. That is possible because they need few values of the chart. The key
+// is the template's file name without copyPrefix, and the value the folder in config/.
 var copied = map[string]string{
 	"crds.yaml":     "config/crd",
 	"rbac.yaml":     "config/rbac",
@@ -113,7 +113,7 @@ func setPolicy(o object) {
 	annotations[keepPolicy] = keep
 }
 
-// staleCopies returns the paths of the templates in the chart that differ from what copies returns.
+// staleCopies returns the paths of the templates in the chart that differ from the results of the function copies.
 func staleCopies(root string) (stale []string, err error) {
 	all, err := copies(root)
 	if err != nil {

@@ -72,7 +72,7 @@ func marshal(o object) (string, error) {
 	return string(text), nil
 }
 
-// printObjects prints the objects of one variant as YAML. by is kustomize or helm.
+// printObjects prints the objects of one variant as YAML. The argument by is "kustomize" or "helm".
 func printObjects(root, by, name string, out io.Writer) error {
 	v, err := variantOf(name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// packageChart writes the chart into the folder out, as `helm package` does. The chart's version is version without the v. Its appVersion, which is the default tag of the manager's
-// image, is version.
+// packageChart writes the chart into the folder out, as `helm package` does. The argument version becomes the chart's appVersion,
+// which is the default tag of the manager's image. Without the v it becomes the chart's version.
 func packageChart(root, version, out string) error {
 	chart, err := loader.Load(filepath.Join(root, "charts/fairlead"))
 	if err != nil {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command monitoring checks the recording rules and alerts in config/prometheus/rules.yaml, and the dashboards in config/dashboards, with Prometheus's own engine.
+// Command monitoring checks the recording rules and alerts in config/prometheus/rules.yaml, and the dashboards in config/dashboards,
+// with Prometheus's own engine.
 //
 //	monitoring scrape FILE   check against the metrics of a running manager
 //
-// FILE is the text that the manager serves at /metrics. The command evaluates every rule and runs every query of the dashboards. It prints a line for each query that fails, that
-// has no result, or that names a metric or a label that the manager does not export. The end-to-end suite calls it with the metrics of its manager.
+// FILE is the text that the manager serves at /metrics. The command evaluates every rule and runs every query of the dashboards. It
+// prints a line for each query that fails, that has no result, or that names a metric or a label that the manager does not export. The
+// end-to-end suite calls it with the metrics of its manager.
 //
 // The tests of this package need no manager. They evaluate every rule on series that testdata/rules.yaml gives, in the format of `promtool test rules`.
 //
-// Why it is so: promtool would do the first half, but to build it takes several minutes, because it has every service discovery of Prometheus compiled in. The engine alone takes one
-// to two minutes, once.
+// Why it is so: promtool can evaluate rules on given series, too. But building it takes several minutes, because it has every service
+// discovery of Prometheus compiled in. Building the engine alone takes one to two minutes, once.
 package main

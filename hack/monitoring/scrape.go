@@ -27,7 +27,7 @@ import (
 // rare are metrics that may have no series: while all is well, or if all collectors run outside the manager.
 var rare = []string{"fairlead_contested_pairs", "fairlead_member_collector_token_expire_timestamp_seconds"}
 
-// minutes is for how long the engine of this program takes the scrape for the present values, one sample each minute.
+// minutes is the number of minutes for which the engine gets the values of a scrape, one sample a minute.
 const minutes = 20
 
 // engine has the series of a test or a scrape, and evaluates rules on them.
@@ -73,7 +73,8 @@ func newEngine(series string, ruleText []byte) (*engine, error) {
 	return &engine{LazyLoader: loader, groups: groups}, nil
 }
 
-// evaluate evaluates all groups at a time, in the order of their names in reverse: fairlead.rules before fairlead.alerts.
+// evaluate evaluates all groups for the time in the argument at. It takes the groups in the reverse order of their names:
+// fairlead.rules before fairlead.alerts.
 func (e *engine) evaluate(at time.Time) (err error) {
 	names := make([]string, 0, len(e.groups))
 	for name := range e.groups {

@@ -44,7 +44,7 @@ func readRules() (*rulefmt.RuleGroups, []byte, error) {
 
 // query is a query of a rule or a dashboard.
 type query struct {
-	// from says where the query is, for messages.
+	// from is the place of the query, for messages.
 	from string
 	expr string
 	// record is the name under which a recording rule stores the result; "" for other queries.

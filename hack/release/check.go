@@ -17,7 +17,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// stagingFolder is a folder in the output folder. Files are there until all are complete. An interrupted release leaves it.
+// stagingFolder is a folder in the output folder. Files are there until all are complete. An interrupted release leaves the folder
+// behind.
 const stagingFolder = ".partial"
 
 // checkVersion returns an error unless version is vMAJOR.MINOR.PATCH, with or without a pre-release.
@@ -74,7 +75,8 @@ func git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(said)), nil
 }
 
-// emptyStaging makes an empty staging folder in folder. What an interrupted release has left there must go: the checksums are of all files in the staging folder.
+// emptyStaging makes an empty staging folder in folder. What an interrupted release has left there must go: the checksums are of all
+// files in the staging folder.
 func emptyStaging(folder string) (string, error) {
 	staging := filepath.Join(folder, stagingFolder)
 	if err := os.RemoveAll(staging); err != nil {

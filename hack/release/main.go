@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return nil
 }
 
-// release is what all files of one release have in common.
+// release has the values that all files of one release have in common.
 type release struct {
 	version, commit string
 	time            time.Time // the commit's time

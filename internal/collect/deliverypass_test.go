@@ -264,7 +264,7 @@ func (m *member) membership(clusterName string) {
 	m.t.Cleanup(func() { _ = client.Delete(context.Background(), v1alpha1.MembershipName, metav1.DeleteOptions{}) })
 }
 
-// membership deletes the Membership and creates it again.
+// membershipStatus returns the status of the Membership.
 func (m *member) membershipStatus() map[string]any {
 	m.t.Helper()
 	u, err := m.client.Resource(membershipsGVR).Get(m.t.Context(), v1alpha1.MembershipName, metav1.GetOptions{})

@@ -8,7 +8,7 @@
 // one object: Healthy, Waiting, Progressing or Degraded; the result is its *verdict*. *Drift* is a pushed object that
 // is gone, replaced, or changed in a field that Fairlead owns. *Evidence* is what the collector saw about an object that is
 // not healthy: events, failing containers and the ends of their logs (package federate/evidence). An *explanation* is the first
-// cause among the object's pods; its line has the cause (package explain). A *pass* goes through the inventory of one Delivery once and
+// cause among the object's pods; the object's line has it (package explain). A *pass* goes through the inventory of one Delivery once and
 // publishes the result. A *line* is one object's entry in the status of the Delivery. A kind *has progress* if its
 // objects need time to become healthy, for example a Deployment.
 //

@@ -231,7 +231,7 @@ func changeStatus(change func(status map[string]any) *http.Response) func(http.R
 	}
 }
 
-// The API server drops a field that the CRD does not have. The transport here does the same with the field, because all tests share one CRD.
+// The API server drops a field that the CRD does not have. The transport here does the same with the field evidence, because all tests share one CRD.
 func TestAMemberWithAnEarlierCRDIsNotWrittenAgainAndAgain(t *testing.T) {
 	m := newMember(t)
 	isEarlier := true

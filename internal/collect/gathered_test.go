@@ -28,7 +28,7 @@ type pretended struct {
 	*Collector
 	*testing.T
 	clock *clocktesting.FakeClock
-	// breaksEvents ends each read of events with an error. generation is that of the Deployments.
+	// While breaksEvents is true, each read of events ends with an error. generation is the generation of the Deployments.
 	breaksEvents bool
 	generation   int
 }

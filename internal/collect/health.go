@@ -28,8 +28,8 @@ const readEvery = 2 * time.Second
 // object has to be unhealthy before the first read, so that a workload that starts as usual costs no such reads.
 const explainEvery = 5 * time.Second
 
-// explainAtMost is how long a pass reads explanations of unhealthy objects. Those of the other objects wait for the next pass, because the
-// pass publishes nothing before its end.
+// explainAtMost is the total time for reading explanations after which a pass begins to read no further one. The other unhealthy objects
+// wait for the next pass, because the pass publishes nothing before its end.
 const explainAtMost = 5 * time.Second
 
 // The collector reads an unhealthy object and its events again after a wait, because it does not watch events. The event
@@ -42,12 +42,12 @@ const (
 	unhealthyMost = 5 * time.Minute
 )
 
-// memory is what the collector remembers about a Delivery between passes. Only the worker that makes the pass uses it.
-// After a loss of this memory, the collector only makes more reads.
+// memory has the data that the collector keeps about a Delivery between passes. Only the worker that makes the pass uses it. After a
+// loss of this memory, the collector only makes more reads.
 type memory struct {
-	// published is when the collector last wrote the status.
+	// published is the time at which the collector last wrote the status.
 	published time.Time
-	// reread is when the collector last read the Delivery after a write conflict.
+	// reread is the time at which the collector last read the Delivery after a write conflict.
 	reread time.Time
 	// judged has the last verdict on each object of a kind with progress.
 	judged map[lineKey]*judgement
@@ -57,7 +57,7 @@ type memory struct {
 	asked map[askedKey]*asked
 	// holdsEvidence is true if gathered has evidence. Passes over other Deliveries read it.
 	holdsEvidence atomic.Bool
-	// noEvidenceUntil is until when the collector writes no evidence into this Delivery, because the member did not store it.
+	// noEvidenceUntil is a time before which the collector writes no evidence into this Delivery, because the member did not store it.
 	noEvidenceUntil time.Time
 	// omitsEvidence is true from the first refusal of evidence until the member stores some.
 	omitsEvidence bool
@@ -70,7 +70,7 @@ func newMemory() *memory {
 // judgement is a verdict, and the state of the object from which it was made.
 type judgement struct {
 	verdict health.Verdict
-	// unhealthy is when the object became unhealthy; zero while it is healthy.
+	// unhealthy is the time at which the object became unhealthy; zero while it is healthy.
 	unhealthy time.Time
 	// generation and resourceVersion are those of the object when the verdict was made.
 	generation      int64
@@ -80,9 +80,9 @@ type judgement struct {
 	explained       explained
 }
 
-// explained is what the last read of an object's explanation showed.
+// explained has the result of the last read of an object's explanation.
 type explained struct {
-	// at is when that was, or when the object became unhealthy; zero while the object is healthy.
+	// at is the time of that read, or the time at which the object became unhealthy; zero while the object is healthy.
 	at    time.Time
 	cause *health.Explanation
 	// refused is true if the member does not allow the collector to read pods.
@@ -208,8 +208,9 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // judge reads the objects on which the health of obj depends, and applies the rules of its kind. It reads the newest warning event and
-// the explanation only for an unhealthy object. It compares times by the member's clock, because programs on the member write the times
-// in an object, and the collector's own clock may differ. It updates explained; now is as for explainedBefore.
+// the explanation only for an unhealthy object. It compares times by the member's clock, because programs on the member write the
+// times in an object, and the collector's own clock may differ. It updates the argument explained. The times in explained and
+// the argument now are by the collector's clock.
 func (h *healthReader) judge(
 	ctx context.Context, p *pass, obj *unstructured.Unstructured, ref deliveryindex.Ref, key lineKey, explained *explained, now time.Time,
 ) (health.Verdict, error) {
@@ -251,9 +252,9 @@ func (h *healthReader) mayGather(p *pass) bool {
 // forget resets what is known when an object becomes healthy.
 func (x *explained) forget() { *x = explained{} }
 
-// readExplanation reads what explains the state of an unhealthy object, and gathers the evidence. This only explains a verdict: an error must
-// not hold the verdict back, and tells nothing about the pods, so the last cause and the last evidence stay. It returns true if too many
-// explanations are being read, so that the next judgement tries again.
+// readExplanation reads what explains the state of an unhealthy object, and gathers the evidence. This only explains a verdict, so an
+// error must not hold the verdict back. An error tells nothing about the pods, so the last cause and the last evidence stay.
+// readExplanation returns true if too many explanations are being read, so that the next judgement tries again.
 func (h *healthReader) readExplanation(
 	ctx context.Context, p *pass, obj *unstructured.Unstructured, related *health.Related, key lineKey, last *explained,
 ) (isBusy bool) {

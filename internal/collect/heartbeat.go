@@ -33,8 +33,8 @@ const (
 	settle = 2 * time.Second
 	// renewRetry is the wait after a failed renewal.
 	renewRetry = 10 * time.Second
-	// versionEvery is after how many heartbeats the collector reads the member's Kubernetes version again, because an
-	// upgrade of the member changes it.
+	// versionEvery is the number of heartbeats after which the collector reads the member's Kubernetes version again, because an upgrade
+	// of the member changes it.
 	versionEvery = 10
 )
 
@@ -54,14 +54,14 @@ type heartbeat struct {
 	liveness liveness
 }
 
-// membership is what the collector remembers between two heartbeats.
+// membership has the data that the collector keeps between two heartbeats.
 type membership struct {
-	// read reports whether the next renewal may rely on facts and by. It is false until the collector has read the
-	// Membership, and after a failed renewal. The next renewal then reads the Membership first.
+	// read reports whether the next renewal may rely on the fields facts and by. It is false until the collector has read the Membership,
+	// and after a failed renewal. The next renewal then reads the Membership first.
 	read bool
 	// facts has the fields of status.facts, as the member last returned the Membership.
 	facts map[string]any
-	// by is status.collectorVersion of the Membership that the member returned last; "" when that Membership has none.
+	// The field by is status.collectorVersion of the Membership that the member returned last; "" when that Membership has none.
 	by string
 	// beats is how many heartbeats this collector has written.
 	beats int
@@ -191,8 +191,8 @@ const (
 	stuckAfter = 5 * time.Minute
 )
 
-// liveness shows whether the heartbeat's loop runs. turned is when the loop last ended a turn. renewed is when the
-// collector last wrote a heartbeat. Each is nil before the first time. Any goroutine may read these fields.
+// liveness shows whether the heartbeat's loop runs. turned is the time at which the loop last ended a turn. renewed is the time of the
+// collector's last heartbeat. Each is nil before the first time. Any goroutine may read these fields.
 type liveness struct{ turned, renewed atomic.Pointer[time.Time] }
 
 func (l *liveness) note(now time.Time, err error) {

@@ -57,7 +57,7 @@ func (m *member) unwatched() *unwatched {
 	return u
 }
 
-// passTime moves the clock to d after the latest write. The API server dates a write by the real clock, which has gone on
+// passTime moves the clock to the time of the latest write plus d. The API server dates a write by the real clock, which has gone on
 // since the test took its time, perhaps into the next second. So a step of d alone may end too early.
 func (u *unwatched) passTime(d time.Duration) {
 	latest := u.clock.Now()

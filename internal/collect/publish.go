@@ -29,8 +29,8 @@ const fieldManager = "fairlead-collector"
 const (
 	// publishEvery is the shortest time between two writes of a Delivery's status.
 	publishEvery = time.Second
-	// wordsEvery is the shortest time between a write and one that changes only messages and evidence. The message about a container
-	// that crashes changes with each restart.
+	// wordsEvery is the shortest time between a write and a later write that changes only messages and evidence. The message about a
+	// container that crashes changes with each restart.
 	wordsEvery = 10 * time.Second
 )
 
@@ -110,8 +110,8 @@ func (w *publisher) write(ctx context.Context, d *v1alpha1.Delivery, status v1al
 	return toDelivery(obj)
 }
 
-// sameButMessages reports whether two statuses differ in messages and evidence alone. The message of a pending InstallPlan counts as more: the manager
-// finds the plan by it.
+// sameButMessages reports whether two statuses differ in messages and evidence alone. It does not ignore the message about a pending
+// InstallPlan, because the manager finds the plan by that message.
 func sameButMessages(a, b *v1alpha1.DeliveryStatus) bool {
 	if len(a.Objects) != len(b.Objects) {
 		return false
@@ -194,11 +194,11 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 	return json.Marshal(patch)
 }
 
-// evidenceAgain is how long the collector writes no evidence into a Delivery after the member did not store it as it was written. The
-// CRD on a member that was joined by an earlier version has no field for it, until hostctl joins the member again.
+// evidenceAgain is the time for which the collector writes no evidence into a Delivery after the member stored other evidence than the
+// collector wrote. On a member that an earlier version joined, the CRD has no field for evidence until hostctl joins the member again.
 const evidenceAgain = 10 * time.Minute
 
-// errNotStored is why a status has no evidence that the API server has accepted.
+// errNotStored is the reason for omitting evidence if the API server accepted a status but did not store its evidence.
 var errNotStored = errors.New("the Delivery that the API server returned has other evidence than the collector wrote")
 
 // refusesContent reports whether a member refused a status because of what it contains. A schema answers 422, a webhook or a proxy 403, 406 or

@@ -61,7 +61,7 @@ func TestAnObjectIsUnrecordedWhereOurManagerWroteAnotherRendering(t *testing.T) 
 func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 	const unfinished = `ConfigMap settings Progressing/Unfinished Changed by "fairlead" []`
 	for name, test := range map[string]struct {
-		// happens is what other clients do after the push; the watch brings the result.
+		// happens makes the writes of other clients after the push; the watch brings the result.
 		happens func(*member)
 		// askedBefore are the requests of the collector while the manager still has time to write the record. askedAfter are
 		// its requests when that time is over. saysBefore and saysAfter are the status lines at these times.

@@ -29,8 +29,8 @@ type label struct {
 	Taken   time.Time `json:"taken"`
 }
 
-// pack writes a snapshot, the label and the files of the folder dir, into a new file. Only the owner may read the file, because it has
-// Secrets. After an error there is no file.
+// pack writes a snapshot into a file: the label, and the files of the folder dir. Only the owner may read the file, because it has
+// Secrets. After an error, pack leaves no incomplete file.
 func pack(file string, is label, dir string) (err error) {
 	defer func() {
 		if err != nil {

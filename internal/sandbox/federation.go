@@ -38,8 +38,8 @@ const (
 // joinWithin bounds the time from a member's join until the member is Ready.
 const joinWithin = time.Minute
 
-// federate installs Fairlead on the host and joins the members, as `hostctl join` does. It gives the grant any and opens all namespaces, because nothing on
-// these clusters is worth protecting.
+// federate installs Fairlead on the host and joins the members, as `hostctl join` does. It gives the host the grant "any" and opens
+// all namespaces, because nothing on these clusters is worth protecting.
 func (s *Sandbox) federate(ctx context.Context, o Options, p *progress.Printer) error {
 	step := p.Step("host: installing Fairlead")
 	err := s.installHost(ctx, o)

@@ -24,7 +24,7 @@ const (
 	StatusBroken   = "Broken"   // the state cannot be read; `down` removes the sandbox
 )
 
-// ListItem is what List returns about one sandbox.
+// ListItem is one sandbox in the result of List.
 type ListItem struct {
 	Name     string           `json:"name"`
 	Status   string           `json:"status"`
@@ -33,7 +33,7 @@ type ListItem struct {
 	Clusters []ClusterSummary `json:"clusters"`
 }
 
-// ClusterSummary is what List returns about one cluster.
+// ClusterSummary is one cluster in the result of List.
 type ClusterSummary struct {
 	Name       string              `json:"name"`
 	Status     string              `json:"status"`

@@ -46,8 +46,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// with returns the options for a further Up of a sandbox that has the options o. The result has at least as many members as the sandbox has. It has OLM, audit
-// logs or fsync if o or next has it.
+// The method with returns the options for a further call of Up. o are the options that the sandbox has, and next those of the call.
+// The result has at least as many members as the sandbox has. It has OLM, audit logs or fsync if o or next has it.
 func (o Options) with(next Options) Options {
 	o.Name = next.Name
 	o.Members = max(o.Members, next.Members)

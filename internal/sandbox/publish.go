@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Publish adds a version of the demo operator to the catalogs of all members, at the same time. An error on one member does not stop the others. If a catalog has
-// the version already, Publish prints a line about that.
+// Publish adds a version of the demo operator to the catalogs of all members, at the same time. An error on one member does not stop
+// the others. If a catalog has the version already, Publish prints a line about that.
 func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Printer) error {
 	members := s.Members()
 	if !s.Options().OLM || len(members) == 0 {

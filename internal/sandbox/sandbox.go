@@ -142,8 +142,8 @@ func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 	return port, err
 }
 
-// AddProcess makes the supervisor run p from now on: it starts p again when p ends, and when the cluster or the supervisor starts again. If p runs already and is
-// unchanged, AddProcess does nothing.
+// AddProcess makes the supervisor run p from now on: it starts p again when p ends, and when the cluster or the supervisor starts
+// again. If p runs already and is unchanged, AddProcess does nothing.
 func (s *Sandbox) AddProcess(ctx context.Context, p supervisor.Process) error {
 	if _, err := s.Cluster(p.Cluster); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (s *Sandbox) Down(ctx context.Context) error {
 	})
 }
 
-// Down takes down the sandbox with this name, also if it is too broken for Open. existed is false, and err nil, if there was none.
+// Down takes down the sandbox with this name, also if it is too broken for Open. If there was none, existed is false and err is nil.
 func Down(ctx context.Context, name string) (existed bool, err error) {
 	s, err := locate(name)
 	if err != nil {
@@ -229,7 +229,8 @@ func Down(ctx context.Context, name string) (existed bool, err error) {
 	return true, s.Down(ctx)
 }
 
-// locked calls work while no other command can change this sandbox. If another command is changing it, locked calls waiting, and then waits.
+// locked calls the function work while no other command can change this sandbox. If another command is changing it, locked first calls
+// the function waiting, and then waits for that command.
 func (s *Sandbox) locked(ctx context.Context, waiting func(), work func() error) error {
 	lock, err := filelock.Acquire(ctx, filepath.Join(s.cache, "locks", "sandbox-"+s.Name), waiting)
 	if err != nil {
@@ -266,8 +267,9 @@ func Supervise(name string, log io.Writer) error {
 	return supervisor.Run(s.dir, log)
 }
 
-// SuperviseIfAsked lets a program that calls Up be the supervisor, too. Call it first in main or TestMain: in a process that was started as the supervisor, it does
-// not return. Such a program does not contain the demo operator, so Options.Programs has to name a folder with hostctl.
+// SuperviseIfAsked lets a program that calls Up be the supervisor, too. Call it first in main or TestMain: in a process that was
+// started as the supervisor, it does not return. Such a program does not contain the demo operator, so Options.Programs has to name a
+// folder with hostctl.
 func SuperviseIfAsked() {
 	if len(os.Args) != 5 || !slices.Equal(os.Args[1:4], []string{"sandbox", "supervise", "--name"}) {
 		return

@@ -13,15 +13,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// These are suffixes of folders beside etcd's data during a restore. The folder with .coming has the unpacked snapshot, and the folder with .before has the data
-// from before the restore.
+// These are suffixes of folders beside etcd's data during a restore. The folder with .coming has the unpacked snapshot, and the folder
+// with .before has the data from before the restore.
 const (
 	suffixComing = ".coming"
 	suffixBefore = ".before"
 )
 
-// Snapshot writes the host's state, which is the folder of its etcd, into a new file. The host is stopped meanwhile. If it ran before, Snapshot starts it again,
-// also after an error.
+// Snapshot writes the host's state, which is the folder of its etcd, into a new file. The host is stopped meanwhile. If it ran before,
+// Snapshot starts it again, also after an error.
 func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
@@ -42,8 +42,8 @@ func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	})
 }
 
-// Restore brings the host back to the state of a snapshot. It reads the whole file before it changes anything. If the host does not start with the snapshot's data,
-// Restore puts the earlier data back.
+// Restore brings the host back to the state of a snapshot. It reads the whole file before it changes anything. If the host does not
+// start with the snapshot's data, Restore puts the earlier data back.
 func (s *Sandbox) Restore(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		coming := host.Data() + suffixComing
@@ -64,7 +64,8 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 	})
 }
 
-// withHost calls do with the host while no other command can change the sandbox. First it puts back the data of a restore that was interrupted.
+// withHost calls the function do with the description of the host, while no other command can change the sandbox. First it puts back
+// the data of a restore that was interrupted.
 func (s *Sandbox) withHost(ctx context.Context, do func(host cluster.Spec) error) error {
 	host, err := s.Cluster(HostName)
 	if err != nil {

@@ -149,7 +149,8 @@ func (f *stateFile) load() error {
 	return err
 }
 
-// update reads the state, calls change and writes the state. No other command can do that meanwhile: two commands could choose the same ports.
+// update reads the state, calls the function change and writes the state. No other command can do that meanwhile: otherwise two
+// commands could choose the same ports.
 func (f *stateFile) update(ctx context.Context, change func(*state) error) error {
 	lock, err := filelock.Acquire(ctx, filepath.Join(f.cache, "locks", "state"), nil)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // upWithin bounds the start of one cluster. A busy machine needs several minutes for it.
 const upWithin = 5 * time.Minute
 
-// Up brings the sandbox to the state that o describes, and returns when every cluster works. It leaves running clusters alone, starts the others, and adds what is
-// missing. It removes nothing.
+// Up brings the sandbox to the state that o describes, and returns when every cluster works. It leaves running clusters alone, starts
+// the others, and adds what is missing. It removes nothing.
 func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	return s, nil
 }
 
-// programs returns the names of the programs that the clusters need. If OLM's programs are not built yet, it first starts the clusters without OLM: the user can try them
-// while Up builds OLM's programs.
+// programs returns the names of the programs that the clusters need. If OLM's programs are not built yet, it first starts the clusters
+// without OLM: the user can try them while Up builds OLM's programs.
 func (s *Sandbox) programs(ctx context.Context, o Options, p *progress.Printer) ([]string, error) {
 	earlier, err := readState(s.dir)
 	switch {

@@ -115,13 +115,13 @@ func connect(box *sandbox.Sandbox, name string) (*cluster, error) {
 // clusters returns all clusters of the bed.
 func (b *bed) clusters() []*cluster { return append([]*cluster{b.host}, b.members...) }
 
-// until waits until a condition holds. missing returns what is still missing, or "" once the condition holds. The progress line shows
-// that text. until returns an error after the time within.
+// The method until waits until a condition holds. The function missing returns a text about the part that is missing; "" once the
+// condition holds. The progress line shows that text. After the time in the argument within, until returns an error.
 func (b *bed) until(ctx context.Context, within time.Duration, missing func(context.Context) (string, error)) error {
 	return b.untilEach(ctx, 100*time.Millisecond, within, missing)
 }
 
-// untilEach does the same as until, but calls missing at the interval every.
+// untilEach does the same as the method until. The argument every is the interval between two calls of missing.
 func (b *bed) untilEach(
 	ctx context.Context, every, within time.Duration, missing func(context.Context) (string, error),
 ) error {

@@ -42,7 +42,7 @@ var comparisons = []comparison{
 	{"W5", "requests to each member", "", mostRequests},
 }
 
-// besides has what the table of Fairlead and a peer shows.
+// besides has the content of the table that compares Fairlead with a peer.
 type besides struct {
 	ours, theirs map[string]*reading
 	peer         string // its name and version
@@ -54,7 +54,7 @@ type besides struct {
 // cannot do.
 func (t besides) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "WORK\tWHAT\t%s\tFAIRLEAD\tRATIO\t\n", strings.ToUpper(t.peer)) // Flush says what went wrong
+	_, _ = fmt.Fprintf(w, "WORK\tWHAT\t%s\tFAIRLEAD\tRATIO\t\n", strings.ToUpper(t.peer)) // Flush returns the error
 	for _, c := range comparisons {
 		ours, theirs := t.ours[c.work], t.theirs[c.work]
 		if ours == nil || theirs == nil {

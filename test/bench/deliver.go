@@ -44,7 +44,7 @@ func painted(name string, colour int) *unstructured.Unstructured {
 	return build.ConfigMap(name, "colour", fmt.Sprint(colour), "payload", strings.Repeat("x", payload))
 }
 
-// each calls do for every wrapper, with up to 16 calls at the same time.
+// each calls the function do for every wrapper, with up to 16 calls at the same time.
 func each(ctx context.Context, all []client.Object, do func(context.Context, client.Object) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(authors)

@@ -31,10 +31,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// The work idle measures how much memory the manager needs for one member that has nothing to do. A process of its own holds connections
-// to many members, and the bench divides the growth of this process's memory by the number of members. A second process
-// simulates all these members with one API server, over TLS and HTTP/2 and without Deliveries. A simulated member is enough:
-// the cost on the host does not depend on what runs on the member.
+// The work "idle" measures how much memory the manager needs for one member that has nothing to do. A process of its own holds
+// connections to many members, and the bench divides the growth of this process's memory by the number of members. A second process
+// simulates all these members with one API server, over TLS and HTTP/2 and without Deliveries. A simulated member is enough: the cost
+// on the host does not depend on what runs on the member.
 const (
 	idleMembers = 200
 	// partVariable is the environment variable that names a role: this program starts itself again in that role.
@@ -74,7 +74,7 @@ func play(ctx context.Context, part string) (*exec.Cmd, error) {
 	return process, nil
 }
 
-// serverAddress is where the process of the simulated members listens, and the certificate that it has.
+// serverAddress has the URL at which the process of the simulated members listens, and the certificate of that process.
 type serverAddress struct {
 	URL string `json:"url"`
 	CA  []byte `json:"ca"`
@@ -216,7 +216,7 @@ func resident() (int, error) {
 	return stat.ResidentMemory(), err
 }
 
-// holdIdle runs the work idle.
+// holdIdle runs the work "idle".
 func holdIdle(ctx context.Context, p *progress.Printer) (r *reading, err error) {
 	step := p.Step("%s: hold %d members that have nothing to do", idleWork, idleMembers)
 	defer func() {

@@ -177,7 +177,7 @@ func figures(objects int, ours, theirs map[string]*reading) map[string]any {
 	return all
 }
 
-// write writes all as JSON to the file at path. An empty path means that no file is wanted.
+// write writes the figures in the argument all as JSON to a file. An empty path means that no file is wanted.
 func write(path string, all map[string]any) error {
 	if path == "" {
 		return nil

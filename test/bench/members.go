@@ -19,8 +19,8 @@ const (
 	furtherMembers = 3
 )
 
-// addMembers runs the work W7. It delivers wrappers to three members, and then as many wrappers to six, each time with a new manager. More has
-// what each of the three added members costs. All other figures are those of the second delivery.
+// addMembers runs the work W7. It delivers wrappers to three members, and then as many wrappers to six, each time with a new manager.
+// The field More of the reading has the cost of one added member. All other figures are those of the second delivery.
 func addMembers(ctx context.Context, b *bed) (*reading, error) {
 	first, err := b.deliverFreshly(ctx, "few")
 	if err != nil {

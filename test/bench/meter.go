@@ -54,7 +54,7 @@ type reading struct {
 	More map[string]float64 `json:"more,omitempty"`
 }
 
-// meter measures one work: it keeps the counts from before the work, and end subtracts them from the counts after it.
+// meter measures one work: it keeps the counts from before the work, and its method end subtracts them from the counts after it.
 type meter struct {
 	bed     *bed
 	started time.Time
@@ -110,8 +110,8 @@ func (b *bed) measure(ctx context.Context) (m *meter, err error) {
 	return m, nil
 }
 
-// end returns the cost of the work so far. usersObjects is how many objects the bench itself has created on the host since measure; they
-// do not count.
+// end returns the cost of the work so far. usersObjects is how many objects the bench itself has created on the host since the call of
+// measure; they do not count.
 func (m *meter) end(ctx context.Context, usersObjects int) (*reading, error) {
 	r := &reading{
 		Seconds:      round(time.Since(m.started).Seconds()),
@@ -154,7 +154,7 @@ func (m *meter) readProcesses(ctx context.Context, r *reading) error {
 		if err != nil {
 			return err
 		}
-		spent := cpu - m.cpu[s.PID] // a process that started after measure has no entry in m.cpu, so all its CPU time counts
+		spent := cpu - m.cpu[s.PID] // a process that started after the call of measure has no entry in m.cpu, so all its CPU time counts
 		if s.Cluster == sandbox.HostName {
 			r.HostCPUSeconds, r.RSSPeakBytes = round(r.HostCPUSeconds+spent), r.RSSPeakBytes+peak
 			continue
@@ -168,7 +168,7 @@ func (m *meter) readLogs(r *reading) error {
 	for _, c := range m.bed.clusters() {
 		mark, ok := m.marks[c.name]
 		if !ok {
-			continue // the cluster was started after measure
+			continue // the cluster was started after the call of measure
 		}
 		requests, err := mark.Requests(m.bed.measured.sent)
 		if err != nil {

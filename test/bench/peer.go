@@ -33,7 +33,7 @@ var peers = []string{kubefedPeer}
 const (
 	// kubefedModule is the folder of the Go module that requires KubeFed, relative to the root of the repository.
 	kubefedModule = "test/bench/kubefed/module"
-	// kubefedProgram is where the bench writes KubeFed's controller manager, relative to the root of the repository.
+	// kubefedProgram is the path to which the bench writes KubeFed's controller manager, relative to the root of the repository.
 	kubefedProgram = "bin/peers/kubefed-controller-manager"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
-// pprofAddress is where the manager serves profiles, if the bench asks for that.
+// pprofAddress is the address at which the manager serves profiles, if the bench asks for that.
 const pprofAddress = "127.0.0.1:6069"
 
 // profileSeconds is the length of a CPU profile. On two cores W1 and W3 take about as long.

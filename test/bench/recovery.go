@@ -73,8 +73,8 @@ func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// serveOthers runs the work W6: it delivers objects of a kind that the last member does not serve, and then installs the CRD there. Seconds
-// is the time from when that member serves the kind until it has the object.
+// serveOthers runs the work W6: it delivers objects of a kind that the last member does not serve, and then installs the CRD there.
+// Seconds is the time from the creation of that CRD until the member has the object.
 func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 	const kind, plural, prefix = "Gauge", "gauges", "gauge"
 	last := b.members[len(b.members)-1]

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// startAgain runs the work W5. The reading is the cost of a graceful restart: from SIGTERM until the next manager is idle. Seconds is about
-// a second restart: the time from a SIGKILL until a new object is on every member.
+// startAgain runs the work W5. The reading is the cost of a graceful restart: from SIGTERM until the next manager is idle. Only the
+// field Seconds concerns another restart: it is the time from a SIGKILL until a new object is on every member.
 func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	r, err := b.endGracefully(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func isGone(host client.Reader, w client.Object) func(context.Context) (string, 
 	}
 }
 
-// writtenToHost returns the federation's writes to the host since measure, without those of leases.
+// writtenToHost returns the federation's writes to the host since the call of measure, without those of leases.
 func (m *meter) writtenToHost() ([]string, error) {
 	requests, err := m.marks[sandbox.HostName].Requests(m.bed.measured.sent, audit.Request.IsWrite)
 	if err != nil {

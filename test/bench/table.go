@@ -128,7 +128,7 @@ func figure(f float64, unit string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".") + " " + unit)
 }
 
-// machine returns what identifies the machine and the Go version of the figures.
+// machine returns the properties of the machine and the Go version with which the bench has measured.
 func machine() map[string]any {
 	found := map[string]any{"cores": runtime.NumCPU(), "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()}
 	fs, err := procfs.NewDefaultFS()

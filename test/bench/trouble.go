@@ -20,14 +20,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// The work trouble measures what evidence costs: 200 wrappers with a Deployment each are on every member, first all of them healthy, and
-// then 50 with pods that crash. The pods are simulated. KWOK gives a crashing pod its first status, and the bench plays the kubelet that
-// restarts its container.
+// The work "trouble" measures the cost of evidence: 200 wrappers with a Deployment each are on every member, first all of them
+// healthy, and then 50 with pods that crash. The pods are simulated. KWOK gives a crashing pod its first status, and the bench plays
+// the kubelet that restarts its container.
 const (
 	troubleWork     = "trouble"
 	troubleWrappers = 200
 	troubleCrashing = 50
-	// troubleTime is for how long the work measures, once with healthy wrappers and once with crashing ones.
+	// troubleTime is the time for which the work measures, once with healthy wrappers and once with crashing ones.
 	troubleTime = 60 * time.Second
 	// restartEvery is how often a container restarts. A kubelet waits longer after each crash, up to five minutes.
 	restartEvery = 5 * time.Second
@@ -50,7 +50,7 @@ spec:
 `, name, fails, map[bool]string{true: "sandbox.fairlead.dev/fails: " + fails}[fails != ""])
 }
 
-// trouble runs the work trouble.
+// trouble runs the work "trouble".
 func trouble(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.makeNamespaces(ctx, troubleWork); err != nil {
 		return nil, err
@@ -118,7 +118,8 @@ func crash(ctx context.Context, host client.Client, all []client.Object) error {
 	})
 }
 
-// crashesAreTold returns a condition that holds when the host tells of so many crashes. Each member with a wrapper that crashes counts.
+// crashesAreTold returns a condition that holds when the wrappers on the host report this many crashes. A wrapper that crashes counts
+// once for each of its members.
 func crashesAreTold(host client.Reader, want int) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		list := &v1alpha1.FederatedList{}

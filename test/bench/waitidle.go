@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// idleFor is for how long W2 measures.
+	// idleFor is the time for which W2 measures.
 	idleFor = 120 * time.Second
 	// nothing is the CPU time, in seconds per second, up to which the federation's processes together count as idle.
 	nothing = 0.006
 )
 
-// quiet waits until the federation's processes have used almost no CPU for the time calm.
+// quiet waits until the federation's processes have used almost no CPU for the time that the federation's method calm returns.
 func (b *bed) quiet(ctx context.Context) error {
 	var last float64
 	since := time.Time{}
@@ -58,7 +58,7 @@ func idle(ctx context.Context, b *bed) (*reading, error) {
 	return m.end(ctx, 0)
 }
 
-// last waits until the meter has measured for this time.
+// The method last waits until the meter has measured for this time.
 func (m *meter) last(ctx context.Context, span time.Duration) error {
 	return m.bed.until(ctx, 2*span, func(context.Context) (string, error) {
 		if left := span - time.Since(m.started); left > 0 {

@@ -32,10 +32,10 @@ type running struct {
 	kick chan struct{}
 }
 
-// Run runs watches until ctx ends, and returns when all of them have ended. The function wanted returns the wanted
-// watches by name. Run calls it at first, and after each signal on changed or readmitted. Run then starts the watches
-// that are wanted and not running, and stops those that are no longer wanted. A signal on readmitted means that the
-// member answers again after an outage: Run then kicks all running watches.
+// Run runs watches until ctx ends, and returns when all of them have ended. The function wanted returns a constructor of each wanted
+// watch, by name. Run calls it at first, and after each signal on changed or readmitted. Run then starts the watches that are wanted
+// and not running, and stops those that are no longer wanted. A signal on readmitted means that the member answers again after an
+// outage: Run then kicks all running watches.
 func (s *Set) Run(ctx context.Context, wanted func() map[string]func() *Watch, changed, readmitted <-chan struct{}) {
 	run := map[string]running{}
 	var watches sync.WaitGroup

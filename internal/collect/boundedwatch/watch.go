@@ -50,8 +50,8 @@ func refusals() wait.Backoff {
 // one callback at a time. A callback must not block.
 type Watch struct {
 	Name string
-	// Open returns the list-and-watch, and an empty object of the type that Trim returns, which the reflector needs as an
-	// example. Watch calls Open before each list. Open may send requests to the member.
+	// Open returns the list-and-watch, and an empty object that the reflector needs as an example. The object has the type that Trim
+	// returns. Watch calls Open before each list. Open may send requests to the member.
 	Open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
 	// Trim reduces each object that arrives to the part that the callbacks need, so that the rest takes no memory.
 	Trim cache.TransformFunc

@@ -21,8 +21,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fakeMember answers every list with one ConfigMap, or with the error in fails, and keeps watches open. asked are the
-// times of the lists since began.
+// fakeMember answers every list with one ConfigMap, or with the error in the field fails, and keeps watches open. The field asked has
+// the times of the lists, counted from the time in the field began.
 type fakeMember struct {
 	mu    sync.Mutex
 	began time.Time

@@ -16,7 +16,7 @@ import (
 // Known is a Delivery in the index, and the collector's own data about that Delivery.
 type Known[M any] struct {
 	Delivery *v1alpha1.Delivery
-	// Arrived is when the collector first read this generation of the Delivery.
+	// Arrived is the time at which the collector first read this generation of the Delivery.
 	Arrived time.Time
 	Memory  M
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain reads on a member what explains why an object is not healthy: the newest Warning event about it, the first cause among
-// its pods with the last words of the log of a container that crashed, and the evidence. Evidence is the events about the object and about
-// what it owns, and its failing containers with the ends of their logs. Package federate/health has the rules for causes, and package
-// federate/evidence makes the evidence.
+// Package explain reads on a member what explains why an object is not healthy: the newest Warning event about it, the first cause
+// among its pods, and the evidence. For a container that crashed, the cause has the last words of its log. Evidence is the events
+// about the object and about what it owns, and its failing containers with the ends of their logs. Package federate/health has the
+// rules for causes, and package federate/evidence makes the evidence.
 //
 // Answer reads the evidence for which a person asks: the events about an object, or the logs of all its containers, also if it is healthy.
 //

@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	// maxEventsOf is how many events about one object the Reader reads at most, and maxSubjects about how many objects. The API server
-	// returns them by name, so of more events the newest may be missing.
+	// maxEventsOf is the largest number of events that the Reader reads about one object, and maxSubjects is the largest number of
+	// objects about which it reads events. The API server returns events in the order of their names. So if an object has more events,
+	// the newest may be missing.
 	maxEventsOf = 250
 	maxSubjects = 8
 	// maxTroubledPods is how many of an object's pods the evidence shows.
@@ -34,8 +35,8 @@ type eventList struct {
 }
 
 // gather reads the evidence about an object: the events about it and about what it owns, and its containers that do not run or are not
-// ready, with the ends of their logs. known is the evidence about the same generation that the status has, or nil; what cannot be read
-// any more stays. gather returns nil if it cannot read the events.
+// ready, with the ends of their logs. known is the evidence that the status has about the same generation, or nil. Its parts that
+// cannot be read any more stay. gather returns nil if it cannot read the events.
 func (r *Reader) gather(
 	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, logs *logs, known *v1alpha1.Evidence,
 ) *v1alpha1.Evidence {
@@ -52,7 +53,7 @@ func (r *Reader) gather(
 		c := &containers[i]
 		before := knownLogs(known, c)
 		key := logKey{c.Namespace, c.Pod, c.Name, false}
-		// What a kubelet does not return any more was in the status already, unless it is the log of another run.
+		// If the kubelet no longer returns a log, the log in the status stays. It is the same log: after a restart, before is empty.
 		c.Log = r.logOr(ctx, logs, key, c.HasLog, before.Log)
 		key.previous = true
 		c.PreviousLog = r.logOr(ctx, logs, key, c.HasPreviousLog, before.PreviousLog)
@@ -61,8 +62,8 @@ func (r *Reader) gather(
 	return &found
 }
 
-// logOr reads the end of a log if the kubelet has it. It returns before instead if the kubelet does not return it, or returns no text or a
-// text in place of the log.
+// logOr reads the end of a log if the kubelet has the log. If the kubelet does not return it, or returns an empty text or an error
+// text in its place, logOr returns the argument before.
 func (r *Reader) logOr(ctx context.Context, logs *logs, key logKey, isThere bool, before string) string {
 	if isThere {
 		if text, ok := logs.tail(ctx, key); ok && strings.TrimSpace(health.LogText(text)) != "" {
@@ -72,7 +73,8 @@ func (r *Reader) logOr(ctx context.Context, logs *logs, key logKey, isThere bool
 	return before
 }
 
-// knownLogs returns what known has about a container in its present run.
+// knownLogs returns the entry about a container in the evidence known. The entry is empty if known has none about the container's
+// present run.
 func knownLogs(known *v1alpha1.Evidence, c *evidence.Container) v1alpha1.ObservedContainer {
 	if known != nil {
 		for _, k := range known.Containers {

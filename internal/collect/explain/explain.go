@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// Known is what the status of the Delivery has about an object.
+// Known is the content of the Delivery's status about one object.
 type Known struct {
 	// Line is the object's line, and Evidence the evidence about its present generation; nil if there is none.
 	Line     *v1alpha1.ObjectStatus
@@ -23,15 +23,16 @@ type Known struct {
 	WantsEvidence bool
 }
 
-// Findings are what explains why an object is not healthy.
+// Findings are the explanation of the state of an unhealthy object.
 type Findings struct {
-	// Cause is the first cause among the object's pods, or one that its newest Warning event has; nil if there is none.
+	// Cause is the first cause among the object's pods, or a cause in its newest Warning event; nil if there is none.
 	Cause *health.Explanation
 	// Evidence is nil if the caller did not want it or the Reader could not read it. It is empty if there is none.
 	Evidence *v1alpha1.Evidence
 }
 
-// ErrBusy is the error of Explain while the Reader reads as many explanations as it may at the same time. It then sends no request.
+// ErrBusy is the error of Explain if the Reader already reads the largest number of explanations that it may read at the same time.
+// Explain then sends no request.
 var ErrBusy = errors.New("the explanations of other objects are being read")
 
 // Explain reads the pods of an unhealthy object, the events, and the logs. related has the object's newest Warning event, and for a

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// maxPods is how many pods of a workload, and maxReplicaSets how many ReplicaSets of a Deployment, the Reader reads at most. A
-	// cause that shows only in later pods is not found; the workload's own status then has to do.
+	// maxPods is the largest number of pods of a workload that the Reader reads, and maxReplicaSets the largest number of ReplicaSets of
+	// a Deployment. The Reader does not find a cause that shows only in later pods. The line then has only the workload's own status.
 	maxPods        = 100
 	maxReplicaSets = 250
 	// livePods selects pods that have not ended.
@@ -90,7 +90,7 @@ func (r *Reader) ofDeployments(ctx context.Context, csv *unstructured.Unstructur
 	return all, nil
 }
 
-// ofWorkload reads the pods that a workload controls, of those that its selector selects.
+// ofWorkload reads the pods that a workload's selector selects. Of these it returns the pods that the workload controls.
 func (r *Reader) ofWorkload(ctx context.Context, obj *unstructured.Unstructured) (belongings, error) {
 	selector, ok := health.PodSelector(obj)
 	if !ok {

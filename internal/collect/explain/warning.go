@@ -31,7 +31,7 @@ func (r *Reader) Warning(ctx context.Context, namespace string, uid types.UID) (
 	return r.newest(ctx, namespace, uid, func(string, string) bool { return true })
 }
 
-// newest returns the newest Warning event about an object of those that wanted accepts by reason and message.
+// newest returns the newest of those Warning events about an object for which the function wanted returns true.
 func (r *Reader) newest(ctx context.Context, namespace string, uid types.UID, wanted func(reason, message string) bool) (*health.Warning, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()

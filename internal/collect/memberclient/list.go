@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// maxListed is how many bytes of a list List reads at most.
+// maxListed is the largest number of bytes that the method List reads of a list.
 const maxListed = 8 << 20
 
 // Form is the form in which a list has its objects. It is the value of an Accept header.
@@ -25,8 +25,9 @@ const (
 	MetadataOnly Form = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// List reads a page of at most o.Limit objects of one namespace into a list type of the caller. It considers the two selectors and the
-// limit of o. Unlike Dynamic, it keeps only the fields that this type has. A list of more than 8 MiB is an error.
+// List reads a page of at most o.Limit objects of one namespace into a list type of the caller. Of the options o it considers only the
+// two selectors and the limit. Unlike the client in the field Dynamic, it keeps only the fields that this type has. A list of more
+// than 8 MiB is an error.
 func (c *Client) List(ctx context.Context, gvr schema.GroupVersionResource, namespace string, o metav1.ListOptions, form Form, into any) error {
 	prefix := []string{"/apis", gvr.Group, gvr.Version}
 	if gvr.Group == "" {

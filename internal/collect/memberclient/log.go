@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// logLines is how many lines LogTail asks for, and logRead how many bytes of them it reads at most. The kubelet takes the last
-	// lines first, and then their beginning up to the limit of bytes. So a limit near logTail would lose the end.
+	// logLines is the number of lines that LogTail requests, and logRead is the largest number of bytes of these lines that it reads. The
+	// kubelet selects the last lines, and returns their beginning up to the limit of bytes. So with a logRead near logTail, the end would
+	// be missing.
 	logLines = 40
 	logRead  = 1 << 20
-	// logTail is how many bytes of them LogTail returns at most.
+	// logTail is the largest number of bytes that LogTail returns.
 	logTail = 8 << 10
 	// askedLines is how many lines LogSince asks for.
 	askedLines = 1000
@@ -61,7 +62,8 @@ func (c *Client) log(ctx context.Context, namespace, pod, container string, para
 	return text, nil
 }
 
-// readTail reads r to its end and returns the last whole lines that fit into size bytes. It keeps no more than that of the rest.
+// readTail reads r to its end and returns the last whole lines that fit into size bytes. While it reads, it keeps only the last size
+// bytes.
 func readTail(r io.Reader, size int) (string, error) {
 	kept, piece, isCut := make([]byte, 0, 2*size), make([]byte, size), false
 	for {

@@ -31,7 +31,7 @@ type Record struct {
 	// Lent is managedfields.LentDigest of a claim; "" for an object of any other kind.
 	Lent     string
 	Deleting bool
-	// Applied is when our manager last applied the object: Unix time in seconds, by the member's clock. It is 0 if another
+	// Applied is the time at which our manager last applied the object: Unix time in seconds, by the member's clock. It is 0 if another
 	// client has written or removed AnnotationRendering after that.
 	Applied int64
 }

@@ -85,7 +85,7 @@ func (p packages) count() (built, all int) {
 	return built, len(p.built)
 }
 
-// countOf returns the same as count for one program. pkg is the path of its main package, as in target.
+// countOf returns the same two numbers as the method count, but for one program. pkg is the path of its main package, as in target.
 func (p packages) countOf(pkg string) (built, all int) {
 	list := p.of[p.mainOf(pkg)]
 	for _, path := range list {

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
-// unusedFor is for how long Prune keeps a build after its last use. Without that time, a developer who works in two checkouts by turns would wait for a
-// build at each change.
+// unusedFor is the time for which Prune keeps a build after its last use. Without that time, a developer who works in two checkouts by
+// turns would wait for a build at each change.
 const unusedFor = time.Hour
 
 // Prune removes builds that are not in inUse and have not been used in the last hour. If another process is building, Prune removes nothing, and does

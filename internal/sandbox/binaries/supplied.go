@@ -106,8 +106,8 @@ type source struct {
 	name string // the folder's name in messages
 }
 
-// takeSupplied adds to Path each wanted program that the folder from has in a usable version. It returns the other wanted programs. p shows which programs
-// it takes from the folder, and why it does not take others.
+// takeSupplied adds to Path each wanted program of which the folder has a usable version. from is the folder. takeSupplied returns the
+// other wanted programs. p shows which programs it takes from the folder, and why it does not take others.
 func (s Programs) takeSupplied(ctx context.Context, from source, wanted []target, p *progress.Printer) (others []target) {
 	var used []string
 	for _, t := range wanted {

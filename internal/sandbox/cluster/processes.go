@@ -36,7 +36,8 @@ func (s Spec) Processes() []supervisor.Process {
 	return list
 }
 
-// stamp returns a text that changes if the link program leads to another file, or if one of the files has another content. It is for Process.Stamp.
+// stamp returns a text that changes if the link at the path program leads to another file, or if one of the files has another content.
+// It is for Process.Stamp.
 func stamp(program string, files ...string) string {
 	h := sha256.New()
 	target, err := filepath.EvalSymlinks(program)
@@ -135,7 +136,8 @@ func (s Spec) kwok() supervisor.Process {
 	)
 }
 
-// standing returns a process that needs the API server. It has a health endpoint at path on a port of its own.
+// standing returns a process that needs the API server. It has a port of its own, with a health endpoint at the URL path in the
+// argument path.
 func (s Spec) standing(name, port, path string, args ...string) supervisor.Process {
 	return supervisor.Process{
 		Name: name, Path: s.program(name), Args: args, After: []string{binaries.APIServer},

@@ -3,8 +3,8 @@
 // Package demooperator is the operator that the sandbox installs through OLM. It is a real controller for a kind of its own, Greeting: for each Greeting it
 // writes a ConfigMap. It has three releases that differ visibly.
 //
-// Words. A *release* is one version of the operator. An *instance* is what the operator's process for one Deployment on a member needs to know: version,
-// service account and the namespace to watch.
+// Words. A *release* is one version of the operator. An *instance* has the settings of the operator's process for one Deployment on a
+// member: version, service account and the namespace to watch.
 //
 // How it runs. The sandbox's nodes are simulated: a pod there becomes Ready, but no program runs in it. So the operator runs as a process outside the
 // cluster:

@@ -16,7 +16,7 @@ const DeploymentLabel = "demo.fairlead.dev/operator"
 // targetNamespaces is an annotation of the pod template. OLM writes the namespaces that the OperatorGroup selects into it.
 const targetNamespaces = "olm.targetNamespaces"
 
-// Instance is what the operator's process for one Deployment needs. The same Instance always means the same process.
+// Instance has the settings of the operator's process for one Deployment. The same Instance always means the same process.
 type Instance struct {
 	Namespace      string // the namespace of the Deployment
 	Deployment     string
@@ -30,7 +30,7 @@ type Instance struct {
 // Key returns NAMESPACE/DEPLOYMENT, which no other instance on the member has.
 func (i Instance) Key() string { return i.Namespace + "/" + i.Deployment }
 
-// verdict is what has to be done for a Deployment.
+// verdict is the action that the watcher takes for a Deployment.
 type verdict string
 
 const (

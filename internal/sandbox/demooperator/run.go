@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Options are what a process of the operator needs.
+// Options are the settings of a process of the operator.
 type Options struct {
 	REST      *rest.Config // the operator's own credentials
 	Namespace string       // the namespace whose Greetings the operator serves; "" means all namespaces

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// WatchOptions are the member that Watch watches, and how it starts and stops processes.
+// WatchOptions name the member that Watch watches, and have the functions by which Watch starts and stops processes.
 type WatchOptions struct {
 	REST *rest.Config // the member's client configuration; it needs the rights to read Deployments and to request tokens
 	Dir  string       // the folder for the instances' kubeconfigs; Watch creates it
@@ -110,7 +110,7 @@ func (w *watcher) next(ctx context.Context) bool {
 	return true
 }
 
-// settle starts or stops the process of a Deployment, as judge decides.
+// settle starts or stops the process of a Deployment, as the function judge decides.
 func (w *watcher) settle(ctx context.Context, key cache.ObjectName) error {
 	obj, there, err := w.deployments.GetStore().GetByKey(key.String())
 	if err != nil {

@@ -29,13 +29,13 @@ const (
 	// collector would not see an upgrade in progress.
 	startsAfterAnnotation = "sandbox.fairlead.dev/starts-after"
 	startsAfter           = "4s"
-	// failsAnnotation makes KWOK simulate a pod that does not run as it should. Its value is how.
+	// failsAnnotation makes KWOK simulate a pod that does not run as it should. Its value is the failure, for example CrashLoopBackOff.
 	failsAnnotation = "sandbox.fairlead.dev/fails"
 	// appLabel is the label in the Deployment's selector. It is the same in every version, because a selector cannot be changed.
 	appLabel = "app.kubernetes.io/name"
 )
 
-// newCSV returns the ClusterServiceVersion of a bundle. replaces is the name of the one that it replaces, or "".
+// newCSV returns the ClusterServiceVersion of a bundle. replaces is the name of the ClusterServiceVersion that it replaces, or "".
 func newCSV(bundle Bundle, replaces string) (*unstructured.Unstructured, error) {
 	release, number := bundle.Version, version.OperatorVersion{}
 	if err := number.UnmarshalJSON([]byte(`"` + strings.TrimPrefix(release, "v") + `"`)); err != nil {

@@ -71,7 +71,7 @@ var unset = []string{
 // these mostly idle processes that costs little CPU.
 var small = []string{"GOGC=25", "GOMAXPROCS=2"}
 
-// catalogServer returns a process that serves the catalog in home at address.
+// catalogServer returns a process that serves the catalog in the folder home at a loopback address.
 func (c Cluster) catalogServer(name, address, home string) Command {
 	return Command{
 		Name: name, Path: filepath.Join(c.Binaries, "catalogserver"),

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// Publication is what a call of Publish did.
+// Publication is the result of a call of Publish.
 type Publication string
 
 const (
@@ -30,7 +30,7 @@ const (
 	AlreadyPublished Publication = "AlreadyPublished"
 )
 
-// RefusedError is why a version cannot be published: it does not exist, or the version before it is not published yet.
+// RefusedError is the error for a version that cannot be published: it does not exist, or the version before it is not published yet.
 type RefusedError struct {
 	Version   string
 	Published []string // the versions in the catalog, the oldest first
@@ -91,7 +91,8 @@ func publish(ctx context.Context, c Cluster, version string) (Publication, error
 	return did, c.waitConnected(ctx, api, since)
 }
 
-// judge returns what publishing a version does to a catalog that has the versions in published. It returns a *RefusedError if that is impossible.
+// judge returns the result of publishing a version in a catalog that has the versions in the argument published. It returns a
+// *RefusedError if the version cannot be published.
 func judge(published []string, version string) (Publication, error) {
 	if slices.Contains(published, version) {
 		return AlreadyPublished, nil

@@ -62,8 +62,8 @@ func (s *supervisor) startCluster(cluster string) {
 	s.save()
 }
 
-// endAll ends every process. The record still lists them, so the next supervisor starts them again. With a grace shorter than stopGrace, all processes end at the same
-// time, in no order.
+// endAll ends every process. The record still lists them, so the next supervisor starts them again. With a grace shorter than
+// stopGrace, all processes end at the same time, in no order.
 //
 // A second call returns at once. For example, a signal comes while the supervisor answers opDown: the supervisor then exits, and the kernel
 // kills every process that still runs.

@@ -34,8 +34,8 @@ type Client struct{ dir string }
 // NewClient returns a client for the sandbox in the folder dir. A supervisor need not run yet.
 func NewClient(dir string) *Client { return &Client{dir} }
 
-// Launch starts a supervisor, unless one runs, and returns when it answers. It starts the command argv, which has to call Run for this folder, in a session of its
-// own.
+// Launch starts a supervisor, unless one runs, and returns when it answers. It starts the command argv, which has to call Run for this
+// folder, in a session of its own.
 func (c *Client) Launch(ctx context.Context, argv []string) error {
 	if err := supported(); err != nil {
 		return err
@@ -146,12 +146,12 @@ func (c *Client) Down(ctx context.Context) error {
 	return r.endLeftovers(ctx, 0)
 }
 
-// endCounts counts how often processes end during one wait. It has, by name, the number of restarts that each process had when the wait began. Only later restarts
-// count: a process may have had many before, for example because tests kill it.
+// endCounts counts how often processes end during one wait. It has, by name, the number of restarts that each process had when the
+// wait began. Only later restarts count: a process may have had many before, for example because tests kill it.
 type endCounts map[string]int
 
-// observe returns how often the process has ended since the first call for its name. restarts is the process's present number. If that number has become smaller, a
-// new supervisor counts from 0, and observe begins anew.
+// observe returns how often the process has ended since the first call for its name. restarts is the process's present number. If that
+// number has become smaller, a new supervisor counts from 0, and observe begins anew.
 func (c endCounts) observe(name string, restarts int) int {
 	from, known := c[name]
 	if !known || restarts < from {

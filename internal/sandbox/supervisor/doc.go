@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package supervisor keeps the processes of one sandbox running. Each sandbox has one supervisor, a process in the background. It starts the processes that hostctl asks
-// for, and starts a process again whenever it ends, also with exit code 0 (OLM does that on purpose). When the sandbox is taken down,
-// the supervisor ends them all.
+// Package supervisor keeps the processes of one sandbox running. Each sandbox has one supervisor, a process in the background. It
+// starts the processes that hostctl asks for, and starts a process again whenever it ends, also with exit code 0 (OLM does that on
+// purpose). When the sandbox is taken down, the supervisor ends them all.
 //
 // Words:
 //

@@ -21,8 +21,8 @@ type Identity struct {
 // zero reports whether the identity is of no process.
 func (id Identity) zero() bool { return id.PID <= 0 }
 
-// parseStat reads the state and the start time in the content of /proc/PID/stat. The second field is the program's name in parentheses, which can itself have spaces and
-// parentheses. So parseStat counts the fields from the last closing parenthesis.
+// parseStat reads the state and the start time in the content of /proc/PID/stat. The second field is the program's name in
+// parentheses, which can itself have spaces and parentheses. So parseStat counts the fields from the last closing parenthesis.
 func parseStat(stat string) (state byte, start uint64, err error) {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 {
@@ -37,7 +37,8 @@ func parseStat(stat string) (state byte, start uint64, err error) {
 	return fields[0][0], start, err
 }
 
-// End sends SIGTERM to the process and its group, and SIGKILL if the process runs longer than grace after that. Another process with the same pid gets no signal.
+// End sends SIGTERM to the process and its group, and SIGKILL if the process runs longer than grace after that. Another process with
+// the same pid gets no signal.
 func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	if !id.Alive() {
 		return nil

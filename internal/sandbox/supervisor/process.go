@@ -94,8 +94,8 @@ type Status struct {
 	Log      string `json:"log"`
 }
 
-// layers sorts processes by After: a process comes in a later layer than the processes that it needs. An unknown name or a cycle in After is no error here: such a
-// process waits for ever, and its status shows that.
+// layers sorts processes by After: a process comes in a later layer than the processes that it needs. An unknown name or a cycle in
+// After is no error here: such a process waits for ever, and its status shows that.
 func layers(list []Process) [][]Process {
 	depth := map[string]int{}
 	for range list { // no chain of processes is longer than the list
@@ -119,8 +119,8 @@ func layers(list []Process) [][]Process {
 // maxLog is the size in bytes at which a log is rotated. One rotated log is kept.
 const maxLog = 10 << 20
 
-// boundLog rotates a log that is larger than limit, in bytes. The process keeps its log open, so boundLog copies the content and then empties the file. Output between
-// these two steps is lost.
+// boundLog rotates a log that is larger than limit, in bytes. The process keeps its log open, so boundLog copies the content and then
+// empties the file. Output between these two steps is lost.
 func boundLog(path string, limit int64) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() <= limit {

@@ -9,10 +9,11 @@ import (
 	"sync"
 )
 
-// protocol is the version of the requests. Raise it when an older supervisor would misunderstand a request. Launch replaces a supervisor that has another version.
+// protocol is the version of the requests. Raise it when an older supervisor would misunderstand a request. Launch replaces a
+// supervisor that has another version.
 const protocol = 3
 
-// op is what a request asks for.
+// op is the operation that a request asks for.
 type op string
 
 const (

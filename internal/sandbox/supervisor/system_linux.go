@@ -55,8 +55,8 @@ func (id Identity) signal(sig syscall.Signal) {
 	}
 }
 
-// childAttr makes a child lead a group of its own, and makes the kernel kill it when the thread that started it ends. So that thread must live as long as the supervisor
-// (see starter).
+// childAttr makes a child lead a group of its own, and makes the kernel kill it when the thread that started it ends. So that thread
+// must live as long as the supervisor (see starter).
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -64,7 +64,8 @@ func childAttr() *syscall.SysProcAttr {
 // detachedAttr puts a supervisor into a session of its own, so it has no terminal and gets no hang-up signal.
 func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// socketPath returns a path to the socket in dir that fits into a socket address, which has room for 107 bytes. The function that it returns ends the use of that path.
+// socketPath returns a path to the socket in dir that fits into a socket address, which has room for 107 bytes. The function that it
+// returns ends the use of that path.
 func socketPath(dir string) (string, func(), error) {
 	f, err := os.Open(dir)
 	if err != nil {

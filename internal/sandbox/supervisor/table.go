@@ -47,7 +47,7 @@ func (t *table) add(p Process, newRunner func(Process) *runner) {
 	}
 }
 
-// has reports whether p is in the table unchanged and has a runner. A process of a stopped cluster needs no runner.
+// The method has reports whether p is in the table unchanged and has a runner. A process of a stopped cluster needs no runner.
 func (t *table) has(p Process) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,7 @@ func (t *table) start(cluster string) []Process {
 	return slices.DeleteFunc(t.of(cluster), func(p Process) bool { return t.runners[p.Key()] != nil })
 }
 
-// of returns the processes of a cluster. The caller has to hold mu.
+// The method of returns the processes of a cluster. The caller has to hold mu.
 func (t *table) of(cluster string) []Process {
 	var own []Process
 	for _, p := range t.processes {

@@ -35,7 +35,7 @@ type Request struct {
 	} `json:"responseStatus"`
 }
 
-// What describes a request: VERB RESOURCE[/SUBRESOURCE] NAMESPACE/NAME.
+// What returns a description of a request: VERB RESOURCE[/SUBRESOURCE] NAMESPACE/NAME.
 func (r Request) What() string {
 	resource := r.Object.Resource
 	if r.Object.Subresource != "" {

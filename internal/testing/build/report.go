@@ -8,7 +8,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// MemberReport returns a report about an object of a wrapper, with the evidence of the first of these members.
+// MemberReport returns a report about an object of a wrapper on these members. It names the first of them in
+// status.cluster, and has no evidence.
 func MemberReport(w v1alpha1.Wrapper, suffix, kind, object, reason string, members ...string) *v1alpha1.MemberReport {
 	namespace := w.GetNamespace()
 	if namespace == "" {

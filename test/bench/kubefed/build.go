@@ -34,8 +34,8 @@ type Release struct {
 	dir string
 }
 
-// Build builds the controller manager at the version that the Go module in the folder module requires, and writes it to the path program.
-// The first build takes minutes and needs a Go module proxy.
+// Build builds the controller manager and writes it to the path program. module is the folder of a Go module; Build takes the version
+// of KubeFed that this module requires. The first build takes minutes and needs a Go module proxy.
 func Build(ctx context.Context, module, program string) (*Release, error) {
 	if _, err := os.Stat(filepath.Join(module, "go.mod")); err != nil {
 		return nil, fmt.Errorf("the module that builds KubeFed is missing. Run the benchmark in the root of the source tree: %w", err)

@@ -90,8 +90,8 @@ func config() *unstructured.Unstructured {
 	}}
 }
 
-// Join joins a member at the address at. On the member it creates an account with all permissions. On the host it creates a Secret with
-// the account's token, and a KubeFedCluster.
+// Join joins a member. The argument at has the address and the CA of the member. On the member, Join creates an account with all
+// permissions. On the host it creates a Secret with the account's token, and a KubeFedCluster.
 func Join(ctx context.Context, host, member client.Client, name string, at *rest.Config) error {
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: account}}
 	subject := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: sa.Namespace, Name: sa.Name}

@@ -33,14 +33,14 @@ func Namespace(name string) *unstructured.Unstructured {
 	return federated("FederatedNamespace", name, name)
 }
 
-// ConfigMap returns a federated ConfigMap with the data of like, placed on every member.
+// ConfigMap returns a federated ConfigMap with the data of the ConfigMap like, placed on every member.
 func ConfigMap(namespace, name string, like *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := federated("FederatedConfigMap", namespace, name)
 	Retemplate(obj, like)
 	return obj
 }
 
-// Retemplate replaces the data in the template of a federated ConfigMap by a copy of the data of like.
+// Retemplate replaces the data in the template of a federated ConfigMap by a copy of the data of the ConfigMap like.
 func Retemplate(obj, like *unstructured.Unstructured) {
 	spec, _ := obj.Object["spec"].(map[string]any)
 	spec["template"] = map[string]any{"data": like.DeepCopy().Object["data"]}
