@@ -31,7 +31,7 @@ func healthHandler(alive, ready func() error) http.Handler {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			if err := check(); err != nil {
 				w.WriteHeader(http.StatusServiceUnavailable)
-				_, _ = fmt.Fprintln(w, err) // an error means that the kubelet has given up the request
+				_, _ = fmt.Fprintln(w, err) // a write fails only if the kubelet has given up the request
 				return
 			}
 			_, _ = fmt.Fprintln(w, "ok")

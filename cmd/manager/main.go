@@ -27,7 +27,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// lastTraces is how long the manager waits at its end until the last traces are exported.
+// lastTraces is the longest time that the manager waits at its end for the export of the last traces.
 const lastTraces = 2 * time.Second
 
 func main() {

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/lease"
 )
 
-// proofOfPredecessor returns the proof by which this manager can know that the leader before it is dead. It takes podUID or lockFile for that. If
-// they give no valid proof, it logs the reason and returns the zero Proof. The manager then still starts, but after a crash of the
+// proofOfPredecessor returns the proof by which this manager can know that the leader before it is dead. The proof is based on podUID or lockFile.
+// If they give no valid proof, proofOfPredecessor logs the reason and returns the zero Proof. The manager then still starts, but after a crash of the
 // leader it waits until the lease expires.
 func proofOfPredecessor(podUID, lockFile string, log logr.Logger) lease.Proof {
 	var (

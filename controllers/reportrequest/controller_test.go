@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
 func TestARequestIsAnsweredUntilItExpires(t *testing.T) {
@@ -162,13 +163,20 @@ func TestRequestsWithoutAReportLeaveTheDelivery(t *testing.T) {
 func TestWhatIsWrongWithARequestStandsInItsStatus(t *testing.T) {
 	s := newSite(t)
 	other := newSite(t)
+	classes := build.ClusterFederated("classes-" + s.namespace).With(build.StorageClass("fast")).To("east").Obj()
+	if err := s.Create(t.Context(), classes); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.MemberReportSpec)
 		reason string
 	}{
-		"no-wrapper":         {func(r *v1alpha1.MemberReportSpec) { r.Wrapper.Name = "other" }, v1alpha1.ReasonWrapperNotFound},
-		"of-another":         {func(r *v1alpha1.MemberReportSpec) { r.Wrapper.UID = other.wrapper.UID }, v1alpha1.ReasonWrapperNotFound},
-		"cluster-scoped":     {func(r *v1alpha1.MemberReportSpec) { r.Wrapper.Kind = v1alpha1.KindClusterFederated }, v1alpha1.ReasonWrapperNotFound},
+		"no-wrapper": {func(r *v1alpha1.MemberReportSpec) { r.Wrapper.Name = "other" }, v1alpha1.ReasonWrapperNotFound},
+		"of-another": {func(r *v1alpha1.MemberReportSpec) { r.Wrapper.UID = other.wrapper.UID }, v1alpha1.ReasonWrapperNotFound},
+		"cluster-scoped": {func(r *v1alpha1.MemberReportSpec) {
+			r.Wrapper = v1alpha1.WrapperReference{Kind: v1alpha1.KindClusterFederated, Name: classes.Name, UID: classes.UID}
+			r.Object = v1alpha1.ReportedObject{Group: "storage.k8s.io", Kind: "StorageClass", Name: "fast"}
+		}, v1alpha1.ReasonWrapperNotFound},
 		"no-object":          {func(r *v1alpha1.MemberReportSpec) { r.Object.Name = "z" }, v1alpha1.ReasonObjectNotFound},
 		"secret":             {func(r *v1alpha1.MemberReportSpec) { r.Object.Kind = "Secret" }, v1alpha1.ReasonSecretRequested},
 		"no-member":          {func(r *v1alpha1.MemberReportSpec) { r.Cluster = "nowhere" }, v1alpha1.ReasonClusterNotFound},

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// leftoverAfter is after which time the loop takes requests of which it knows no report out of a Delivery. After a start of the manager it
+// leftoverAfter is how long the loop leaves requests in a Delivery for which it knows no report. After a start of the manager it
 // has read the reports until then. If it has not, it sets their requests again.
 const leftoverAfter = 10 * time.Second
 
@@ -26,7 +26,8 @@ const leftoverAfter = 10 * time.Second
 type Pusher interface {
 	// SetRequests sets all requests that the Delivery of a pair is to have. It does not block.
 	SetRequests(key deliveries.Key, memberName string, requests []v1alpha1.EvidenceRequest)
-	// RequestsOf reports whether the Delivery has them. If not, the problem is why; nil while there is no reason.
+	// RequestsOf reports whether the Delivery of a pair has the requests that SetRequests set last. If it does not, the problem is why; nil
+	// while the Pusher is about to write them.
 	RequestsOf(key deliveries.Key, memberName string) (isWritten bool, problem *rules.Problem)
 	// OnRequests sets the listener that gets what becomes of the requests.
 	OnRequests(l push.RequestListener)

@@ -19,8 +19,8 @@ var afterCreation = map[string]bool{
 
 // CreatedBefore reports whether an earlier version of Fairlead created a namespace for a ClusterFederated. That version
 // did not set LabelMade. The marks do not prove that it created the namespace, because it also marked namespaces that
-// it adopted. The managedFields of the label kubernetes.io/metadata.name prove it: no client owns that label only if
-// the namespace was created by server-side apply.
+// it adopted. The managedFields prove it: any other way of creating a namespace leaves the creating client as the owner of
+// the label kubernetes.io/metadata.name. If no client owns that label, server-side apply created the namespace.
 func CreatedBefore(namespace *metav1.PartialObjectMetadata) bool {
 	if namespace.Labels[v1alpha1.LabelUID] == "" || Fields(namespace.ManagedFields) == nil {
 		return false

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// placedElsewhere is the good wrapper with another placement, which is not part of a revision.
+// placedElsewhere is the good wrapper with another placement. The placement is not part of a revision.
 var placedElsewhere = strings.Replace(good, "names: [east]", "names: [west]", 1)
 
 // changed is the good wrapper with another object.

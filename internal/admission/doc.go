@@ -12,9 +12,9 @@
 // for which no MemberCluster exists: a typing error, or the name of a member that joins later. Another is a wave without
 // members.
 //
-// Why it is so. The mutating handler refuses no spec. It runs before the API server checks the schema, and for a wrong
-// field the API server's message is better than that of a JSON decoder. Neither handler has a side effect, so `kubectl
-// diff` and `--dry-run=server` show the true result. The controller makes the same checks again, because a client can
-// bypass a webhook. The validating handler accepts an update that leaves the spec unchanged, and a wrapper that is being
-// deleted. If it checked these too, a rule of a later version could refuse the update that removes a wrapper's finalizer.
+// Why it is so. The mutating handler refuses no spec. It runs before the API server checks the schema. For a wrong field
+// the API server's message is better than that of a JSON decoder. Neither handler has a side effect, so `kubectl diff` and
+// `--dry-run=server` show the true result. The controller makes the same checks again, because a client can bypass a
+// webhook. The validating handler accepts an update that leaves the spec unchanged, and a wrapper that is being deleted. If
+// it checked these too, a rule of a later version could refuse the update that removes a wrapper's finalizer.
 package admission

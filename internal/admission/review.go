@@ -60,8 +60,8 @@ func (l *limit) acquire(ctx context.Context) (release func(), ok bool) {
 	}
 }
 
-// answering returns a handler that passes the API server's reviews to answer. If a review is nested too deeply to decode,
-// the handler refuses it without calling answer.
+// answering returns a handler that passes the API server's reviews to the function answer. If a review is nested too deeply
+// to decode, the handler refuses it without calling the function.
 //
 // The reviewed objects stay undecoded JSON until a check needs them, and each check decodes only the fields that it reads.
 // The webhook handler of controller-runtime decodes the whole objects, and needs 50% more memory for an update (see

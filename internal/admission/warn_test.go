@@ -24,7 +24,7 @@ import (
 // nobody stands for a manager that has not read the registry yet.
 var nobody Members = func(context.Context) ([]selection.Member, bool) { return nil, false }
 
-// override is the good wrapper with an override for the members in clusters.
+// override returns the good wrapper with an override for some members. The argument clusters has their names.
 func override(clusters string) string {
 	return strings.Replace(of(good, ""), "spec:", "spec:\n  overrides: [{clusters: {names: ["+clusters+
 		"]}, target: {kind: ConfigMap}, patch: [{op: add, path: /data, value: {}}]}]", 1)

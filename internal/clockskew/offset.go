@@ -11,9 +11,9 @@ import (
 // behind. date is the header Date of a response. asked and answered are the times of the request and of the response,
 // by the clock of this process. known is false if date is absent or invalid.
 //
-// A Date has whole seconds, and the server may have set it at any moment between asked and answered, so the true value
-// lies in a range. Offset returns the value of the range that is nearest to zero. So it returns zero if the clocks may
-// agree, even if the response took long.
+// A Date has whole seconds, and the server may have set it at any moment between the request and the response. So the true
+// value lies in a range. Offset returns the value of the range that is nearest to zero. So it returns zero if the clocks
+// may agree, even if the response took long.
 func Offset(date string, asked, answered time.Time) (ahead time.Duration, known bool) {
 	said, err := time.Parse(http.TimeFormat, date)
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 // schema.
 const preserve = "x-kubernetes-preserve-unknown-fields"
 
-// Missing compares two CRDs, which are objects as JSON decodes them. It returns the fields that are in want and not in
-// have, as sorted paths, for example "spec.inventory[].adopted". It does not return the fields below a missing field.
-// For each version that want serves and have does not, it returns "version NAME", for example "version v1alpha1".
+// Missing compares two CRDs, which are objects as JSON decodes them. It returns the fields that the CRD want has and the
+// CRD have lacks. They are sorted paths, for example "spec.inventory[].adopted". It does not return the fields below a
+// missing field. If the CRD want serves a version that the CRD have does not serve, Missing returns "version NAME", for
+// example "version v1alpha1".
 func Missing(want, have map[string]any) []string {
 	var missing []string
 	there := servedVersions(have)
@@ -42,8 +43,8 @@ func servedVersions(crd map[string]any) map[string]map[string]any {
 	return schemas
 }
 
-// missingFields returns the paths of the fields that are in the schema want and not in the schema have. path is the
-// path of the field that both schemas describe; "" for the whole object.
+// missingFields returns the paths of the fields that the schema want has and the schema have lacks. The argument path is
+// the path of the field that both schemas describe; "" for the whole object.
 func missingFields(path string, want, have map[string]any) []string {
 	if have[preserve] == true {
 		return nil
@@ -69,7 +70,8 @@ func missingFields(path string, want, have map[string]any) []string {
 	return missing
 }
 
-// child returns the object at the path keys below an object. It returns nil if the path does not lead to an object.
+// child returns the object at a path below another object; the argument keys has the path. It returns nil if the path does
+// not lead to an object.
 func child(of map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		of, _ = of[key].(map[string]any)

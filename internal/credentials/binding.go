@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Binding says for which member, and for which connection to it, the manager may use the credentials in a Secret.
+// Binding names the member, and the connection to it, for which the manager may use the credentials in a Secret.
 type Binding struct {
 	// Cluster is the name of the MemberCluster.
 	Cluster string

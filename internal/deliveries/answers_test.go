@@ -3,6 +3,7 @@
 package deliveries
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -81,10 +82,53 @@ func TestAnswersAndRequestsOfAHostileMemberAreBounded(t *testing.T) {
 	}
 	l := &lister{}
 	for range 1000 {
-		e := newDecoded(d)
-		if l.boundEvidence(e); e.evidence.Omitted {
+		listed := *e
+		if l.boundEvidence(&listed); listed.evidence.Omitted {
 			return
 		}
 	}
 	t.Error("a list has no bound for answers")
+}
+
+func TestADeliveryHasFourAnswersAtMost(t *testing.T) {
+	d := &v1alpha1.Delivery{}
+	for i := range 100 {
+		d.Spec.Requests = append(d.Spec.Requests, requestFor(fmt.Sprint(i), v1alpha1.EvidenceLogs))
+		d.Status.Answers = append(d.Status.Answers, v1alpha1.EvidenceAnswer{Request: d.Spec.Requests[i]})
+	}
+	if e := newDecoded(d); len(e.evidence.Requests) != evidence.MaxAnswers || len(e.evidence.Answers) != evidence.MaxAnswers {
+		t.Errorf("%d requests, %d answers", len(e.evidence.Requests), len(e.evidence.Answers))
+	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	one, err := json.Marshal([]v1alpha1.EvidenceAnswer{{Request: requestFor("web", v1alpha1.EvidenceLogs), Message: "x\x1b", Evidence: v1alpha1.Evidence{Containers: []v1alpha1.ObservedContainer{container("a\n\x1bb")}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(one))
+	f.Add(`[{"request":{"kind":"Pod","name":"a","type":"Events","expires":"9999-12-31T23:59:59-10:00"},"events":[{"lastTime":"9999-12-31T23:59:59-10:00"}]}]`)
+	f.Fuzz(func(t *testing.T, encoded string) {
+		d := &v1alpha1.Delivery{}
+		if json.Unmarshal([]byte(encoded), &d.Status.Answers) != nil {
+			return
+		}
+		kept := AnswersIn(d)
+		length := 0
+		for i := range kept {
+			for _, c := range kept[i].Containers {
+				length += len(c.Log) + len(c.PreviousLog)
+			}
+		}
+		if len(kept) > evidence.MaxAnswers || length > evidence.MaxAllAnswers {
+			t.Errorf("%d answers with %d bytes of logs", len(kept), length)
+		}
+		d.Status.Answers = kept
+		if diff := cmp.Diff(kept, AnswersIn(d)); diff != "" && len(kept) > 0 {
+			t.Errorf("bounding again changes it:\n%s", diff)
+		}
+		if _, err := json.Marshal(kept); err != nil {
+			t.Errorf("JSON has no form for it: %v", err)
+		}
+	})
 }

@@ -87,7 +87,11 @@ func (r *room) containers(all []v1alpha1.ObservedContainer, logs int) (kept []v1
 			continue
 		}
 		for _, l := range []struct{ to, is *string }{{&c.Log, &is.Log}, {&c.PreviousLog, &is.PreviousLog}} {
-			text := cleanLog(*l.is, min(logs, int(*r)), read)
+			limit := min(logs, int(*r))
+			if limit <= 0 {
+				continue // cleaning takes time, and a hostile member may send many logs
+			}
+			text := cleanLog(*l.is, limit, read)
 			r.take(text)
 			logs -= len(text)
 			*l.to = text

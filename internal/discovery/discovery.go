@@ -21,13 +21,13 @@ import (
 
 // Limits on a member's discovery documents. Real clusters with a thousand CRDs stay far below them.
 const (
-	// MaxGroups is how many API groups a member may serve.
+	// MaxGroups is the largest number of API groups that a member may serve.
 	MaxGroups = 1000
-	// MaxVersions is how many versions one API group may have.
+	// MaxVersions is the largest number of versions that one API group may have.
 	MaxVersions = 32
-	// MaxResources is how many resources one version of a group may have, without subresources.
+	// MaxResources is the largest number of resources that one version of a group may have, without subresources.
 	MaxResources = 4096
-	// maxListable is how many kinds with the verb list a member may serve in all groups together.
+	// maxListable is the largest number of kinds with the verb list that a member may serve in all groups together.
 	maxListable = 16384
 	// Timeout is how long one discovery request may take.
 	Timeout = 15 * time.Second
@@ -38,9 +38,9 @@ const (
 // InvalidError is the error for a discovery document that no real API server sends, because it is too large or has an
 // invalid name.
 type InvalidError struct {
-	// What names the requested document. It contains no unchecked text of the member.
+	// The field What names the requested document. It contains no unchecked text of the member.
 	What string
-	// Why says what is wrong with the document. It contains no unchecked text of the member.
+	// The field Why describes the fault of the document. It contains no unchecked text of the member.
 	Why string
 }
 
@@ -68,9 +68,9 @@ func (r Resource) Usable() error {
 	return &InvalidError{What: "kind " + r.Kind, Why: "the name of its resource is no DNS label"}
 }
 
-// Versions returns the versions of a group, the preferred one first. The error satisfies apierrors.IsNotFound if the
-// member does not serve the group, and is an *InvalidError if the member's discovery document exceeds a limit or is
-// invalid.
+// Versions returns the versions of a group, the preferred one first. If the member does not serve the group, the error
+// satisfies apierrors.IsNotFound. If the member's discovery document exceeds a limit or is invalid, the error is an
+// *InvalidError.
 func Versions(ctx context.Context, c rest.Interface, group string) ([]string, error) {
 	if group == "" { // the core group has no document of its own
 		return []string{"v1"}, nil
@@ -156,7 +156,7 @@ func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, e
 	return false, nil
 }
 
-// Collection is a kind that can be listed, with the resource and version under which it can be.
+// Collection is a kind that can be listed, with the resource and the version for the request.
 type Collection struct {
 	schema.GroupVersionResource
 	Kind string

@@ -37,8 +37,8 @@ func Try(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// Acquire takes the lock on the file at path. If another process holds it, Acquire calls waiting once, and then waits
-// until the lock is free or ctx ends. waiting may be nil.
+// Acquire takes the lock on the file at path. If another process holds it, Acquire calls the function waiting once, and
+// then waits until the lock is free or ctx ends. The function may be nil.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	tick := time.NewTicker(retry)
 	defer tick.Stop()

@@ -31,8 +31,8 @@ const maxRepository = 255
 // Name is the name of an image. Tag and Digest are "" if the name does not have them.
 type Name struct{ Repository, Tag, Digest string }
 
-// Parse parses REPOSITORY[:TAG][@DIGEST]. Its error quotes the text, tells which part is wrong and shows the correct
-// form. The caller adds the flag or the field in which the text is.
+// Parse parses REPOSITORY[:TAG][@DIGEST]. Its error quotes the text, tells which part is wrong and shows the correct form.
+// The caller adds to the error the flag or the field that has the text.
 func Parse(text string) (Name, error) {
 	n, err := parse(text)
 	if err != nil {
@@ -74,7 +74,7 @@ func CheckRepository(repository string) error {
 	_, afterScheme, isURL := strings.Cut(repository, "://")
 	switch {
 	case isURL:
-		return fmt.Errorf("%q is a URL, and a repository is none: write %q", repository, afterScheme)
+		return fmt.Errorf("%q is a URL and not a repository: write %q", repository, afterScheme)
 	case len(repository) > maxRepository:
 		return fmt.Errorf("the repository has %d characters, and registries accept %d", len(repository), maxRepository)
 	case !repositoryForm.MatchString(repository):
@@ -92,7 +92,7 @@ func CheckTag(tag string) error {
 	return nil
 }
 
-// CheckDigest returns an error if digest is not of the form sha256:64 HEXADECIMAL DIGITS.
+// CheckDigest returns an error if digest is not "sha256:" and 64 hexadecimal digits.
 func CheckDigest(digest string) error {
 	if !digestForm.MatchString(digest) {
 		return fmt.Errorf("%q is not a digest: write sha256: and 64 digits from 0 to f", digest)

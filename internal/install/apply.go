@@ -25,7 +25,7 @@ import (
 // establishedTimeout is how long the installation waits until the API server serves a CRD.
 const establishedTimeout = 30 * time.Second
 
-// outcome is what an installation did to an object.
+// outcome is the effect of an installation on an object.
 type outcome string
 
 const (
@@ -168,8 +168,8 @@ func (a *applier) delete(ctx context.Context, obj client.Object) error {
 	return nil
 }
 
-// compared returns an object without the fields that an apply or a controller can change although the desired object is the
-// same: status, managedFields, generation and resourceVersion.
+// compared returns an object without status, managedFields, generation and resourceVersion. An apply or a controller can
+// change these fields although the desired object is the same.
 func compared(obj *unstructured.Unstructured) map[string]any {
 	unstructured.RemoveNestedField(obj.Object, "status")
 	obj.SetManagedFields(nil)
@@ -178,7 +178,8 @@ func compared(obj *unstructured.Unstructured) map[string]any {
 	return obj.Object
 }
 
-// notServed adds a remedy to err if the cluster does not serve the kind of obj.
+// notServed adds a remedy to err if the cluster does not serve the kind of obj, and if the kind belongs to cert-manager or
+// to the Prometheus operator.
 func notServed(err error, obj *unstructured.Unstructured) error {
 	if !meta.IsNoMatchError(err) {
 		return err

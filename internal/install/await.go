@@ -58,8 +58,8 @@ func refusesPod(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
-// tryPod creates the pod as a dry run. While the API server refuses the pod, tryPod tries again for 3 seconds: the cache of
-// an admission plugin may not yet have a priority class or a label that the installation has just written.
+// tryPod creates the pod as a dry run. While the API server refuses the pod, tryPod tries again for 3 seconds. The
+// installation has just written a priority class and labels, and the cache of an admission plugin may not have them yet.
 func tryPod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, 3*time.Second, true, func(context.Context) (bool, error) {
@@ -240,9 +240,9 @@ func mayNotProbe(err error) bool {
 	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "denied the request") && !strings.Contains(err.Error(), "denied request")
 }
 
-// probe returns a test wrapper: a ClusterFederated whose placement names a member that does not exist. If target is not
-// "", the wrapper also has an override for objects of the kind target. The wrapper has no object of this kind, so the
-// webhook refuses it.
+// probe returns a test wrapper: a ClusterFederated whose placement names a member that does not exist. If the argument
+// target is a kind, and not "", the wrapper also has an override for objects of that kind. The wrapper has no such object,
+// so the webhook refuses it.
 func probe(target string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"objects": []any{map[string]any{

@@ -40,7 +40,7 @@ type host struct {
 }
 
 // readHost reads which objects of the host part exist on a cluster, whether `hostctl init` or another tool installed them.
-// refuse returns an error if it was another tool.
+// The method refuse returns an error if another tool installed them.
 func readHost(ctx context.Context, c client.Reader) (host, error) {
 	h := host{}
 	namespace := &corev1.Namespace{}

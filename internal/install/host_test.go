@@ -38,6 +38,6 @@ func TestTheTimeIsThatOfTheHostsAPIServer(t *testing.T) {
 	s = well(time.Now().Add(ahead - 2*time.Minute))
 	s.judge(c.now())
 	if s.Healthy {
-		t.Error("a leader that stopped two minutes ago counts as well")
+		t.Error("the status is healthy although the leader stopped two minutes ago")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
-// The test fails if an installation applies a kind that is not in prunable: objects of that kind would stay after an
+// The test fails if an installation applies a kind that the list prunable lacks. Objects of that kind would stay after an
 // upgrade to a version without them.
 func TestEveryKindOfAnInstallationIsPruned(t *testing.T) {
 	values := manifests.Default()

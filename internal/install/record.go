@@ -35,8 +35,8 @@ func readRecord(ctx context.Context, c client.Reader) (record, error) {
 	return record{version: stored.Data[recordVersion], values: []byte(stored.Data[recordValues])}, nil
 }
 
-// Record returns the ConfigMap with the version and the values of an installation. hostctl prints it together with the
-// other objects, if another tool will apply them.
+// Record returns the ConfigMap with the version and the values of an installation. If another tool will apply the objects,
+// hostctl prints the ConfigMap together with them.
 func Record(version string, values []byte) *unstructured.Unstructured {
 	return record{version: version, values: values}.object()
 }

@@ -20,14 +20,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
-// Status describes the state of the host part, the members and the wrappers. Its JSON is what `hostctl status -o json` prints.
+// Status describes the state of the host part, the members and the wrappers. `hostctl status -o json` prints it as JSON.
 type Status struct {
 	// Healthy is true if there are no Problems.
 	Healthy  bool     `json:"healthy"`
 	Problems []string `json:"problems"`
 
-	// ReadTime is when hostctl read the status, by the clock of the host's API server. hostctl computes the age of the
-	// manager's lease by this clock, because the clock of the user's machine may be wrong by more than leaseValid.
+	// ReadTime is the time at which hostctl read the status, by the clock of the host's API server. hostctl computes the
+	// age of the manager's lease by this clock, because the clock of the user's machine may be wrong by more than
+	// leaseValid.
 	ReadTime metav1.Time `json:"readTime"`
 
 	Endpoint          string `json:"endpoint"`

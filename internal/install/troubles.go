@@ -19,13 +19,14 @@ import (
 // trouble is a reason why pods of the manager do not run.
 type trouble struct {
 	key, text string
-	// certain is how long the trouble has to last before the installation stops waiting. 0 means that the installation
-	// waits until its time limit, because the trouble may end at any time.
+	// certain is the time for which the trouble has to last before the installation stops waiting. 0 means that the
+	// installation waits until its time limit, because the trouble may end at any time.
 	certain time.Duration
 }
 
-// patience is how long a container may wait for each reason before the installation gives up. It is not zero, because the
-// kubelet tries pulls and starts again, and a later try may succeed: a registry was busy, or a Secret was created late.
+// patience has, for each reason, the time for which a container may wait before the installation gives up. No time is zero,
+// because the kubelet repeats failed pulls and starts, and a later try may succeed. For example, a registry was busy, or a
+// Secret was created late.
 var patience = map[string]time.Duration{
 	"InvalidImageName":           time.Second,
 	"ErrImageNeverPull":          5 * time.Second,

@@ -84,8 +84,8 @@ func (u *uninstaller) discover(ctx context.Context) error {
 	return u.there.refuse()
 }
 
-// removeWebhooks deletes the webhook configurations. It runs before removeManager: without a manager the API server could
-// not call the webhooks, and would refuse every change of a wrapper, even the removal of its finalizer.
+// removeWebhooks deletes the webhook configurations. It runs before removeManager. Without a manager the API server could
+// not call the webhooks. It would refuse every change of a wrapper, even the removal of its finalizer.
 func (u *uninstaller) removeWebhooks(ctx context.Context) error {
 	return u.remove(ctx, "webhooks", []client.Object{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: manifests.Webhook}},

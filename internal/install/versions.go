@@ -14,14 +14,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// Versions are the versions of hostctl, a host and its members. Its JSON is what `hostctl version -o json` prints.
+// Versions are the versions of hostctl, a host and its members. `hostctl version -o json` prints them as JSON.
 type Versions struct {
 	Client string `json:"client"`
 	// Host is nil if the host did not answer, or if the user asked only for the version of hostctl.
 	Host    *HostVersion    `json:"host,omitempty"`
 	Members []MemberVersion `json:"members,omitempty"`
-	// Warnings has a text if the versions of hostctl and the host are too far apart, and one for each member whose CRDs or collector of
-	// Fairlead are older than the host's.
+	// Warnings has a text if the versions of hostctl and the host are too far apart. It also has a text for each member
+	// whose collector, or whose CRDs of Fairlead, are older than the host's.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
-// address is how the host will connect to the member's API server. ca is a CA bundle in PEM; without it the host trusts its
-// system's roots.
+// address has the settings with which the host will connect to the member's API server. ca is a CA bundle in PEM. Without
+// it the host trusts its system's roots.
 type address struct {
 	endpoint      string
 	ca            []byte
@@ -40,7 +40,8 @@ const NoProxy = "none"
 //   - CA: the kubeconfig
 //
 // bound has the values of the earlier join, from the Secret at the host. addressOf does not read them from the
-// MemberCluster: a user who can edit the MemberCluster could redirect the token of the next join to a server of their own.
+// MemberCluster. Otherwise a user who can edit the MemberCluster could redirect the token of the next join to a server of
+// their own.
 func addressOf(host, member *rest.Config, opts Options, bound credentials.Binding) (address, error) {
 	a := address{
 		endpoint:      cmp.Or(opts.Server, bound.Endpoint, member.Host),
@@ -89,9 +90,9 @@ func edits(have v1alpha1.MemberClusterSpec, bound credentials.Binding) []edit {
 	return found
 }
 
-// edit is a connection field that another client changed in a MemberCluster. field is its name, have its value in the
-// MemberCluster, and bound its value in the Secret at the host. meant tells the user how to make a join use the value of
-// the MemberCluster.
+// edit is a connection field that another client changed in a MemberCluster. The string field is its name. The string have
+// is its value in the MemberCluster, and the string bound is its value in the Secret at the host. The string meant tells
+// the user how to make a join use the value in the MemberCluster.
 type edit struct{ field, have, bound, meant string }
 
 // checkLoopback refuses a loopback address of the member or of the proxy: the host would connect to its own machine. With a

@@ -17,16 +17,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
-// errHopeless ends the wait for Ready before its time is over: for longer than patience, the collector has failed to start
-// or the manager has failed to reach the member.
+// errHopeless ends the wait for Ready before its time is over. The collector has failed to start, or the manager has failed
+// to reach the member, for longer than the constant patience.
 var errHopeless = errors.New("it does not change")
 
 const (
 	// readInterval is the time between two reads of the collector's Deployment.
 	readInterval = time.Second
-	// patience is how long the join waits while the collector's pod fails for one reason, or while the manager does not
-	// reach the member. A kubelet pulls an image again 10 s after the first failure and 20 s after the second, so one
-	// failure of a registry does not end the join.
+	// patience is the time for which the join waits while the collector's pod fails for one reason, or while the manager
+	// does not reach the member. A kubelet pulls an image again 10 s after the first failure and 20 s after the second. So
+	// one failure of a registry does not end the join.
 	patience = 40 * time.Second
 )
 
@@ -39,15 +39,15 @@ type collectorRollout struct {
 	patience  time.Duration
 
 	state membercollector.State
-	// lastRead is when the join last read the state; zero before the first read.
+	// lastRead is the time at which the join last read the state; zero before the first read.
 	lastRead time.Time
-	// since is when the state first had its present reason.
+	// since is the time at which the state first had its present reason.
 	since time.Time
 }
 
 // look reads the collector's state at most once per readInterval. done is true once the collector runs as this join
-// installed it; if the member's collector runs elsewhere, done is always true. look tells the user each new reason why the
-// collector does not run. If one reason lasts longer than patience, look returns errHopeless.
+// installed it. If the member's collector runs elsewhere, done is always true. The method look tells the user each new
+// reason why the collector does not run. If one reason lasts longer than r.patience, it returns errHopeless.
 func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
 	if r.collector.Mode != v1alpha1.CollectorMember {
 		return true, nil
@@ -84,12 +84,13 @@ type hostReach struct {
 	now              func() time.Time
 	patience         time.Duration
 
-	// since is when the join first read that the manager does not reach the member; zero while the manager reaches it.
+	// since is the time at which the join first read that the manager does not reach the member; zero while the manager
+	// reaches it.
 	since time.Time
 }
 
 // look tells the user, once per outage, that the manager does not reach the member. If the outage lasts longer than
-// patience, look returns errHopeless.
+// r.patience, look returns errHopeless.
 func (r *hostReach) look(ready *metav1.Condition) error {
 	if ready == nil || ready.Status == metav1.ConditionTrue || !v1alpha1.IsUnreachable(ready.Reason) && ready.Reason != v1alpha1.ReasonRedirected {
 		r.since = time.Time{}

@@ -57,10 +57,11 @@ func (f found) defaultCollector() v1alpha1.CollectorMode {
 	return v1alpha1.CollectorHost
 }
 
-// decideNamespaces chooses the namespace policy of the member name. given is the user's flag. note is a remark for the user;
-// "" for none. A member keeps the policy of its last join, which the Membership records, until a user joins it again with
-// another --namespaces. While the Membership has a policy, decideNamespaces ignores spec.namespacePolicy of the
-// MemberCluster: a user who can write MemberClusters at the host may have no rights on the member.
+// decideNamespaces chooses the namespace policy of the member with this name. The argument given is the user's flag. The
+// result note is a remark for the user; "" for none. A member keeps the policy of its last join, which the Membership
+// records, until a user joins it again with another --namespaces. While the Membership has a policy, decideNamespaces
+// ignores spec.namespacePolicy of the MemberCluster: a user who can write MemberClusters at the host may have no rights on
+// the member.
 func (f found) decideNamespaces(name string, given v1alpha1.NamespacePolicy) (policy v1alpha1.NamespacePolicy, note string) {
 	known := f.known.Spec.NamespacePolicy
 	var enforced v1alpha1.NamespacePolicy

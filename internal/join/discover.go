@@ -30,7 +30,7 @@ import (
 // version is the first that serves that kind as v1.
 var oldest = utilversion.MustParseGeneric("1.30.0")
 
-// found is what a join reads on both clusters before it decides.
+// found has the facts that a join reads on both clusters before it decides.
 type found struct {
 	// identity is this host; its name is the one that the Membership gets.
 	identity v1alpha1.HostIdentity
@@ -184,8 +184,8 @@ func (j *joiner) remark(f found) {
 	}
 }
 
-// checkFromPod refuses a loopback address of the member if the manager runs in a pod: there the address leads to the pod
-// itself. addressOf accepts such an address if the host's own address is a loopback address too.
+// If the manager runs in a pod, checkFromPod refuses a loopback address of the member or of its proxy. In the pod the
+// address leads to the pod itself. addressOf accepts such an address if the host's own address is a loopback address too.
 func (f found) checkFromPod() error {
 	if f.manager == nil {
 		return nil

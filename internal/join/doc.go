@@ -28,13 +28,13 @@
 // Joins, renewals by the manager and unjoins may run at the same time. At its end a join checks that no other client has
 // deleted an object that the join needs.
 //
-// The host removes its objects from the member with a credential that is itself one of these objects, so the credential
+// The host removes its objects from the member with a credential that is itself one of these objects. So the credential
 // must be removed last (see package memberinstall for the owners of the objects). Clear removes all objects that give the
-// host no right. Sever then deletes the ClusterRole fairlead-host, and after it the namespace or the service account; a Role
-// in that namespace permits the second deletion. The member's garbage collector deletes the objects that these two own. To
-// remove the host by hand, an administrator deletes the ClusterRole fairlead-host. If Sever is killed after a deletion, the
-// API server may refuse the requests of its next run. Sever counts such a refusal as success. So the caller has to record
-// that Clear has finished, before it calls Sever.
+// host no right. Sever then deletes the ClusterRole fairlead-host, and after it the namespace or the service account; a
+// Role in that namespace permits the second deletion. The member's garbage collector deletes the objects that these two
+// own. To remove the host by hand, an administrator deletes the ClusterRole fairlead-host. If Sever is killed after a
+// deletion, the API server may refuse the requests of its next run. Sever counts such a refusal as success. So the caller
+// has to record that Clear has finished, before it calls Sever.
 //
 // fairlead-system is deleted with the membership only if join created it, and never if the cluster is a host itself.
 package join

@@ -21,9 +21,9 @@ type joiner struct {
 	now  func() time.Time
 }
 
-// Join makes the cluster of the connection member a member of the host, or completes and corrects an earlier join. It
-// calls report for each step; report may be nil. If Join has written everything but the member does not become Ready in
-// time, it returns the Result together with a *NotReadyError.
+// Join makes a cluster a member of a host, or completes and corrects an earlier join. The arguments host and member are the
+// connections to the two clusters. Join calls report for each step; report may be nil. If Join has written everything but
+// the member does not become Ready in time, it returns the Result together with a *NotReadyError.
 func Join(ctx context.Context, host, member *rest.Config, opts Options, report steps.Reporter) (*Result, error) {
 	j, err := newJoiner(host, member, opts, report)
 	if err != nil {

@@ -37,8 +37,8 @@ func WasCleared(m *v1alpha1.MemberCluster) bool {
 
 // Leave completes the deletion of a MemberCluster: it withdraws from the member, then releases the MemberCluster. The
 // caller can call Leave again after any failure, even after the process was killed. If Clear has finished (see WasCleared),
-// Leave goes on even if the member refuses the host's credentials, and member may be nil because the host no longer has
-// them.
+// Leave goes on even if the member refuses the host's credentials. If the host no longer has the credentials, the argument
+// member is then nil.
 func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report steps.Reporter) error {
 	var notOurs *NotOursError
 	if member == nil && !WasCleared(m) {
@@ -105,7 +105,7 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 }
 
 // dropSecrets removes a member's credentials from the host: the Secret that a join created under the member's name, and the
-// Secret ref to which the MemberCluster refers. Secrets with the credentials of other members stay.
+// Secret to which the MemberCluster refers (ref). Secrets with the credentials of other members stay.
 func dropSecrets(ctx context.Context, host client.Client, member, ref string, report steps.Reporter) error {
 	for _, name := range sorted([]string{member, ref}) {
 		if err := dropSecret(ctx, host, member, name, "", report); err != nil {

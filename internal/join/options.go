@@ -122,7 +122,8 @@ type Result struct {
 	CollectorImage string
 	// OwnMember is true if the host has joined itself.
 	OwnMember bool
-	// TokenExpires is when the host's token expires. It is zero in a dry run if a real join would request a new token.
+	// TokenExpires is the time at which the host's token expires. It is zero in a dry run if a real join would request a
+	// new token.
 	TokenExpires time.Time
 	// Changes is the number of steps that wrote something.
 	Changes int

@@ -33,16 +33,16 @@ type plan struct {
 	taken bool
 }
 
-// written is what the steps of write have written and later steps need.
+// written has the results of the method write that later steps of the join need.
 type written struct {
 	accounts tokens.Accounts
-	// tokenExpires is when the host's token expires; zero if a dry run would request a new token.
+	// tokenExpires is the time at which the host's token expires; zero if a dry run would request a new token.
 	tokenExpires time.Time
 	registered   *v1alpha1.MemberCluster
 }
 
 // write installs everything on the member, exchanges the tokens and registers the member at the host. The host gets its
-// token only after the member enforces the admission policy, and the MemberCluster only after its token, so that the
+// token only after the member enforces the admission policy. It gets the MemberCluster only after the token, so that the
 // manager never reads a MemberCluster without credentials.
 func (p plan) write(ctx context.Context, pair cluster.Pair, now func() time.Time) (written, error) {
 	var w written

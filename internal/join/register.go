@@ -62,9 +62,9 @@ func (p plan) askHost(ctx context.Context, host cluster.Cluster) error {
 	return wrapf(err, "sending MemberCluster %s to the host as a dry run", p.name)
 }
 
-// register writes the MemberCluster, and returns it. If the MemberCluster existed when the join began and does not exist now,
-// register returns an error and creates none: an unjoin has deleted it, and may have deleted the Secret and the host's
-// account too.
+// register writes the MemberCluster, and returns it. If the MemberCluster existed when the join began and does not exist
+// now, register returns an error and creates none. An unjoin has deleted the MemberCluster, and may have deleted the Secret
+// and the host's account too.
 func (p plan) register(ctx context.Context, pair cluster.Pair) (*v1alpha1.MemberCluster, error) {
 	have, outcome, err := p.found.known, steps.Unchanged, error(nil)
 	if have.UID == "" {

@@ -25,7 +25,7 @@ type Takeover struct {
 	Endpoint string
 	// Owner is the member's Membership spec: it names the present host, and the member's name at that host.
 	Owner v1alpha1.MembershipSpec
-	// Since is when the cluster became a member.
+	// Since is the time at which the cluster became a member.
 	Since time.Time
 	// Heartbeat is the last heartbeat of the member's collector, by the collector's clock; zero if there was none.
 	Heartbeat time.Time
@@ -39,9 +39,9 @@ type Takeover struct {
 // takeOver takes the cluster from its present host, the old host, after the user has confirmed it:
 //
 //  1. It deletes the old host's bindings, and then its accounts. This makes the old tokens invalid.
-//  2. It waits for the member's API servers to forget the old tokens. An API server may accept an old token for that long,
-//     and the old token would have the rights of the account of the same name that this join creates later. Without the
-//     wait both hosts could write.
+//  2. It waits for the member's API servers to forget the old tokens. Until then an API server may accept an old token.
+//     This join later creates an account of the same name, and the old token would have the rights of that account. Without
+//     the wait both hosts could write.
 //  3. It writes this host into the Membership. From now on a join by the old host is refused.
 //  4. A join by the old host may have created the accounts again before step 3. takeOver deletes them once more, and waits
 //     again.
@@ -124,8 +124,8 @@ func (j *joiner) replaceHost(ctx context.Context, p plan) error {
 	return memberinstall.AwaitForgotten(ctx, j.Pair, memory, "the join stopped before this host had an account. Run the same command again to continue")
 }
 
-// checkOwner reads the Membership again, because the user may have taken long to confirm. It returns an error if the cluster
-// no longer belongs to the host with the uid owner, about which the user was asked.
+// checkOwner reads the Membership again, because the user may have taken long to confirm. It returns an error if the
+// cluster no longer belongs to the host about which the user was asked. The argument owner is the uid of that host.
 func checkOwner(ctx context.Context, member cluster.Cluster, owner types.UID) error {
 	now := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	err := member.Get(ctx, now)

@@ -67,7 +67,7 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(v1alpha1.MembershipStatus{}, now.Status); diff != "" {
-		t.Errorf("the first host's collector is taken for a sign of life: %s", diff)
+		t.Errorf("the Membership still has the status that the first host's collector wrote: %s", diff)
 	}
 	if err := r.second.asHost(t, "mine").Get(within(t), client.ObjectKeyFromObject(r.delivery), &v1alpha1.Delivery{}); err != nil {
 		t.Errorf("the second host does not get in: %v", err)
@@ -102,7 +102,7 @@ func TestATakeoverThatIsKilledAnywhereIsFinishedByTheNextJoin(t *testing.T) {
 			again := takingOver("mine")
 			again.TakeOver = r.membership(t).Spec.Host.UID == r.firstUID
 			if !again.TakeOver && r.account(t) == r.oldAccount {
-				t.Error("it is the second host's member, and the first has its account still")
+				t.Error("the Membership names the second host, but the first host's account still exists")
 			}
 			if _, err := join.Join(within(t), r.westConfig, r.eastConfig, again, nil); err != nil {
 				t.Fatal(err)

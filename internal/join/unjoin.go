@@ -36,8 +36,8 @@ type UnjoinOptions struct {
 }
 
 // Unjoin ends a membership. If member is not nil, Unjoin removes Fairlead's objects from the member itself. If member is
-// nil, the host's manager removes them. With Forget and without member, they stay on the member. Workloads stay in any
-// case.
+// nil, the host's manager removes them. If Forget is set and the argument member is nil, the objects stay on the member.
+// Workloads stay in any case.
 func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report steps.Reporter) error {
 	u := &unjoin{opts: opts, report: report}
 	if err := u.discover(ctx, host, member); err != nil {
@@ -59,7 +59,7 @@ type unjoin struct {
 	member  client.Client           // nil if the user gave no kubeconfig of the member
 	known   *v1alpha1.MemberCluster // nil if the host has no MemberCluster of that name
 	// secrets has the uids of the Secrets at the host that may hold the member's credentials, by name. The unjoin must not
-	// remove a Secret of the same name with another uid: a join that began after the unjoin has made it.
+	// remove a Secret of the same name with another uid, because a join that began after the unjoin created it.
 	secrets map[string]types.UID
 }
 
@@ -190,8 +190,8 @@ func (u *unjoin) leaveOurselves(ctx context.Context) error {
 // finished its work, or another client removed the finalizer and the host's account is still on the member. wasOurs is true
 // if the Membership named this host when the unjoin began.
 //
-// leaveUnregistered removes nothing if the Membership names this host neither then nor now. The account may belong to
-// another host, whose first join has not written the Membership yet.
+// leaveUnregistered removes nothing if the Membership names this host neither at that time nor now. The account may belong
+// to another host, whose first join has not written the Membership yet.
 func (u *unjoin) leaveUnregistered(ctx context.Context, wasOurs bool) error {
 	membership, err := ownMembership(ctx, u.member, u.hostUID, u.opts.Name)
 	if err == nil && (membership != nil || wasOurs) {

@@ -82,7 +82,7 @@ func (j *joiner) awaitReady(ctx context.Context, p plan, registered *v1alpha1.Me
 			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.name, err)
 		}
 		if uid := m.Status.UID; uid != "" && uid != p.found.memberUID {
-			// The manager takes the first cluster that accepts its credentials for the member. The address that the host
+			// The manager regards the first cluster that accepts its credentials as the member. The address that the host
 			// uses may lead to another cluster than the address in the user's kubeconfig, for example because of a wrong
 			// --server.
 			return false, fmt.Errorf("waiting for MemberCluster %[1]s to be Ready: the host reaches another cluster at %[2]s (uid %[3]s) "+

@@ -90,7 +90,7 @@ func TestAJoinReportsThatAnExternalCollectorNeedsANewToken(t *testing.T) {
 	}
 }
 
-// The host takes the first cluster that accepts its credentials for the member. Only the join knows which cluster is the
+// The host regards the first cluster that accepts its credentials as the member. Only the join knows which cluster is the
 // right one.
 func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	f := newFleet(t)

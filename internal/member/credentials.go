@@ -29,9 +29,9 @@ type CredentialsError struct {
 func (e *CredentialsError) Error() string { return e.Message }
 
 // ConfigFor makes the client configuration for a member from its MemberCluster and its Secret. The credentials in the
-// Secret are bound to one member and one address. ConfigFor returns a *CredentialsError in three cases: the Secret is
-// absent or incomplete, the MemberCluster differs from the binding, or a field of the MemberCluster makes every connection
-// impossible.
+// Secret are bound to one member and one address. ConfigFor returns a *CredentialsError in three cases. The Secret is
+// absent or incomplete. The MemberCluster differs from the binding. Or a field of the MemberCluster or of the Secret makes
+// every connection impossible.
 func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent string) (*rest.Config, error) {
 	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
 	if secret == nil {

@@ -23,7 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// listening returns the address of a server that does the given thing with each connection, and closes it then.
+// listening returns the address of a server. The server passes each connection to the function with, and then closes the
+// connection.
 func listening(t *testing.T, with func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

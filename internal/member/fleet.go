@@ -270,8 +270,8 @@ func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told b
 	return is, true
 }
 
-// sameConfig compares the fields that ConfigFor sets, except the token, which takes compares. Go cannot compare the two
-// proxy functions, so sameConfig compares the URLs that they return.
+// sameConfig compares the fields that ConfigFor sets, except the token, which the method takes compares. Go cannot compare
+// the two proxy functions, so sameConfig compares the URLs that they return.
 func sameConfig(a, b *rest.Config) bool {
 	return a.Host == b.Host && a.UserAgent == b.UserAgent &&
 		reflect.DeepEqual(proxyOf(a), proxyOf(b)) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)

@@ -113,7 +113,7 @@ func TestAConnectedMemberIsEngagedAndProbed(t *testing.T) {
 		t.Errorf("first probe: %+v", first)
 	}
 	if standing, ok := r.LastProbe("east"); !ok || !standing.Usable() {
-		t.Errorf("standing: %+v %v", standing, ok)
+		t.Errorf("the last probe: %+v %v", standing, ok)
 	}
 	r.waits(t, ProbeInterval)
 	if second := r.next(t); !second.was.Usable() {

@@ -25,8 +25,8 @@ const (
 	ProbeTimeout = 10 * time.Second
 	// HeartbeatTimeout is the age from which a collector's heartbeat is too old. The collector renews it every 60 s.
 	HeartbeatTimeout = 3 * time.Minute
-	// aheadSteady is how much a new measurement of the member's clock must differ from ProbeResult.Ahead to change it.
-	// So small differences do not change the status.
+	// aheadSteady is the largest difference between ProbeResult.Ahead and a new measurement of the member's clock that does
+	// not change Ahead. So small differences do not change the status.
 	aheadSteady = time.Minute
 )
 
@@ -68,7 +68,7 @@ type ProbeResult struct {
 	Version string
 	// Grants is the list spec.grants of the Membership.
 	Grants []string
-	// NamespacePolicy is spep.namespacePolicy of the Membership; "" if the field is empty.
+	// NamespacePolicy is spec.namespacePolicy of the Membership; "" if the field is empty.
 	NamespacePolicy v1alpha1.NamespacePolicy
 	// Facts are status.facts of the Membership.
 	Facts v1alpha1.MemberFacts
@@ -81,13 +81,14 @@ type ProbeResult struct {
 	CollectorRefused bool
 	// CollectorForbidden reports whether the member answered 403 to the last heartbeat of the collector inside the manager.
 	CollectorForbidden bool
-	// CollectorSilent reports whether no new heartbeat has come for HeartbeatTimeout, in which the member was usable for the
-	// whole time. A collector inside the manager can write none while the manager does not reach the member.
+	// CollectorSilent reports whether no new heartbeat has come for HeartbeatTimeout, although the member was usable during
+	// that whole time. A collector inside the manager can write none while the manager does not reach the member.
 	CollectorSilent bool
-	// usableSince is when the probes began to find the member usable; zero if the last one did not.
+	// usableSince is the time at which the probes began to find the member usable; zero if the last probe found it not
+	// usable.
 	usableSince time.Time
-	// HeartbeatChanged is when a probe last read a new heartbeat. The time is by the host's clock, because the member's
-	// clock may be wrong. It is zero before the first heartbeat.
+	// HeartbeatChanged is the time at which a probe last read a new heartbeat. It is by the host's clock, because the
+	// member's clock may be wrong. It is zero before the first heartbeat.
 	HeartbeatChanged time.Time
 	// Ahead is how far the member's clock is ahead of the host's clock, negative if it is behind. It changes only when a
 	// measurement differs from it by more than aheadSteady.
@@ -215,9 +216,8 @@ func (e *OtherClusterError) Error() string {
 // identify reads the uid of kube-system only when the uid of the Membership has changed:
 //   - One read for each connection would not be enough. Behind a DNS name or a load balancer, another cluster may take
 //     the address between two probes.
-//   - One read for each probe is not needed. Every probe reads the Membership, and another cluster's Membership has
-//     another uid: an API server gives every new object a new uid, even in a clone that was restored from a backup of
-//     manifests.
+//   - One read for each probe is not needed. Every probe reads the Membership, and another cluster's Membership has another
+//     uid. An API server gives every new object a new uid, even in a clone that was restored from a backup of manifests.
 //
 // So a probe of an unchanged member costs one request. A cluster that was restored from a copy of etcd has the same
 // uids in all objects, so no uid can tell it from the original.

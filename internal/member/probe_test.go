@@ -126,7 +126,7 @@ func TestTheIdentityIsReadOnceAndHeartbeatsAreTimedByTheHostsClock(t *testing.T)
 		t.Errorf("asked for the version %d times, for kube-system %d times", server.times("/version"), server.times(systemPath))
 	}
 	if first.Same(second) || !second.Same(third) {
-		t.Error("the first heartbeat is news, a silence is none")
+		t.Error("the first heartbeat must change the result, and a probe without a new heartbeat must not")
 	}
 }
 

@@ -13,8 +13,8 @@ const (
 	RetryInterval = 10 * time.Second
 )
 
-// nextProbe returns the time until the next probe of a member. unsettled is how many probes in a row found the member
-// not settled (see ProbeResult.settled); the time doubles with each of them, up to RetryInterval.
+// nextProbe returns the time until the next probe of a member. unsettled is the number of probes in a row that found the
+// member not settled (see ProbeResult.settled). The time doubles with each of them, up to RetryInterval.
 func nextProbe(unsettled int) time.Duration {
 	if unsettled == 0 {
 		return ProbeInterval

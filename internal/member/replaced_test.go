@@ -29,7 +29,7 @@ func TestALateResultOfAReplacedConnectionIsDropped(t *testing.T) {
 		t.Errorf("listeners were told %+v", <-r.probes)
 	}
 	if standing, _ := r.LastProbe("east"); !standing.Usable() {
-		t.Errorf("the new connection's standing is %+v", standing)
+		t.Errorf("the last probe of the new connection: %+v", standing)
 	}
 }
 

@@ -184,7 +184,8 @@ func TestTheCollectorInsideTheManagerUsesItsOwnAccount(t *testing.T) {
 	}
 }
 
-// A collector may be allowed to read its Membership, and not to write it. So only a write that the member accepts ends it.
+// A collector may be allowed to read its Membership, and not to write it. So the probe reports the refusal until the member
+// accepts a write.
 func TestAProbeReportsThatTheCollectorsHeartbeatIsForbidden(t *testing.T) {
 	s := newAPIServer(t)
 	conn := connected(t, s.config("hosts"))

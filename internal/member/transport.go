@@ -114,9 +114,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// cancelWhenFenced cancels a write that has no answer yet, as soon as the fence allows the write no more time. It asks
-// the fence again at least every second: a renewal of the lease gives more time, and a timer does not run while the
-// machine sleeps. The caller calls the returned function when the request has ended.
+// cancelWhenFenced cancels a write that has no answer yet, as soon as the fence allows the write no more time. It asks the
+// fence again at least every second. A renewal of the lease gives more time, and a timer does not run while the machine
+// sleeps. The caller calls the returned function when the request has ended.
 func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFunc) func() {
 	var (
 		mu    sync.Mutex
@@ -166,9 +166,9 @@ func inJSON(req *http.Request) *http.Request {
 // WrappedRoundTripper lets client-go find the wrapped transport.
 func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
-// attempts is what the transport has seen of the requests of one probe. client-go repeats a request whose connection breaks,
-// and a request that the server answers with a Retry-After. When the deadline of the probe ends that, client-go's error
-// is only that of the deadline.
+// attempts has the last outcome of the requests of one probe, as the transport saw it. client-go repeats a request whose
+// connection breaks, and a request that the server answers with a Retry-After. When the deadline of the probe ends these
+// attempts, client-go's error is only that of the deadline.
 type attempts struct {
 	mu sync.Mutex
 	// err is the last error that is not the end of the context.
@@ -204,7 +204,8 @@ func (a *attempts) answered(status int) {
 	a.err, a.status = nil, status
 }
 
-// cause returns why the attempts failed. It is err, the error of client-go, unless that is only the end of the time.
+// cause returns the error that explains why the attempts failed. That is err, the error of client-go, unless err is only a
+// timeout.
 func (a *attempts) cause(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

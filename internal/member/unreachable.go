@@ -32,8 +32,8 @@ const (
 	// maxQuoted is the largest number of bytes that a message quotes from an error. The server at the other end may have
 	// chosen the text, for example the names in its certificate.
 	maxQuoted = 400
-	// failureSteady is how long all probes of a member have to find another failure before that failure replaces the first
-	// one. It is a time and not a number of probes, because each failed request starts a probe.
+	// failureSteady is the time for which all probes of a member have to find a new failure, before it replaces the first
+	// failure of the outage. It is a time and not a number of probes, because each failed request starts a probe.
 	failureSteady = time.Minute
 )
 
@@ -51,9 +51,10 @@ type otherFailure struct {
 	since time.Time
 }
 
-// steady returns s with the failure of last, the result of the previous probe, unless all probes since failureSteady have
-// found the failure of s. So a member whose failures alternate, for example behind a load balancer, causes no write of
-// its status with each probe. s has no failure if the member is reachable.
+// steady returns the result s. If the previous result, last, has another failure than s, steady first puts that earlier
+// failure into s. It stops doing so after all probes have found the new failure for failureSteady. So a member whose
+// failures alternate, for example behind a load balancer, does not cause a write of its status with each probe. The result
+// of a reachable member has no failure and stays unchanged.
 func (s ProbeResult) steady(last ProbeResult, now time.Time) ProbeResult {
 	s.other = otherFailure{}
 	if s.Failure == "" || last.Failure == "" || s.Failure == last.Failure && s.Message == last.Message {
@@ -142,7 +143,7 @@ func (a *attempt) redirected() (failure, bool) {
 	return failure{v1alpha1.ReasonRedirected, "spec.endpoint does not lead to an API server: " + elsewhere.Error() + ". To use another address, " + a.joinAt()}, true
 }
 
-// answered is the rule for a server that answers, with an answer that the manager cannot use.
+// answered is the rule for a server whose answer the manager cannot use.
 func (a *attempt) answered() (failure, bool) {
 	var tooLarge *boundedread.TooLargeError
 	var unusable *unusableError
@@ -157,8 +158,8 @@ func (a *attempt) answered() (failure, bool) {
 	case !errors.As(a.err, &status):
 		return failure{}, false
 	case apierrors.IsUnexpectedServerError(a.err):
-		return a.because(v1alpha1.ReasonUnreachable, "the server at %s answers with HTTP status %d, and it is no API server that answers: a load balancer without "+
-			"a healthy API server behind it, for example. Look at the API servers of the member. If the address has changed, %s", a.at(), status.Status().Code, a.joinAt()), true
+		return a.because(v1alpha1.ReasonUnreachable, "the server at %s answers with HTTP status %d, in a form that no API server uses: it may be a load balancer without "+
+			"a healthy API server behind it. Look at the API servers of the member. If the address has changed, %s", a.at(), status.Status().Code, a.joinAt()), true
 	}
 	return a.because(v1alpha1.ReasonUnreachable, "the API server at %s answers with an error. Look at its log, and at its etcd, on the member", a.at()), true
 }

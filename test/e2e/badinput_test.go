@@ -14,16 +14,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// spoilt returns a Federated with one ConfigMap as JSON. Specs pass mistakes in data, the ConfigMap's data, or in more, text that
-// follows spec.objects.
+// spoilt returns a Federated with one ConfigMap as JSON. Specs pass mistakes in the parameter data (the ConfigMap's data), or in the
+// parameter more (text that follows spec.objects).
 func spoilt(shop, data, more string) string {
 	return fmt.Sprintf(`{"apiVersion":"federation.fairlead.dev/v1alpha1","kind":"Federated","metadata":{"name":"spoilt","namespace":%q},"spec":{`+
 		`"placement":{"clusters":{"names":["member-1"]}},"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}]%s}}`,
 		shop, data, more)
 }
 
-// overriding returns the argument more of spoilt: spec.overrides with one override of the ConfigMap. with is the override's patch or
-// merge.
+// overriding returns a text for the parameter more of the function spoilt: spec.overrides with one override of the ConfigMap. The
+// parameter with is the override's patch or merge.
 func overriding(with string) string {
 	return `,"overrides":[{"target":{"kind":"ConfigMap"},` + with + `}]`
 }

@@ -34,7 +34,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// withPods returns a Deployment with one replica. template is added to the template of its pods, as an inline map of YAML.
+// withPods returns a Deployment with one replica. The template of its pods gets these annotations and this
+// spec, each the content of an inline map of YAML.
 func withPods(name, annotations, spec string) *unstructured.Unstructured {
 	return build.Manifest(`
 apiVersion: apps/v1
@@ -81,11 +82,13 @@ type fault struct {
 	prepare func(ctx context.Context, member *TestCluster, namespace string)
 
 	placed *v1alpha1.Federated
-	// told is when the line first had the reason and the words. The state Degraded can come later, with the collector's second look.
+	// told is the time at which the line first had the reason and the words. The state Degraded can come later, with the collector's
+	// second look.
 	told time.Time
 }
 
-// faultsOfPods are the faults of pods, quotas and claims. taint is a label of a node with a taint on member-1.
+// faultsOfPods are the faults of pods, quotas and claims. On member-1, taint is the value of the label e2e.fairlead.dev/reserved of a node
+// with a taint, noVolumes is a class whose provisioner does not exist, and late is a class that waits for the first consumer.
 func faultsOfPods(taint, noVolumes, late string) []*fault {
 	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
 		return build.Federated("web").To("member-1").With(objects...)
@@ -214,8 +217,9 @@ func refuseConfigMaps(ctx context.Context, member *TestCluster, namespace string
 	})
 }
 
-// firstSign returns when the member first showed the fault: the creation of the first object of kind sign in the namespace, or the first
-// Warning event there, or else when the wrapper was created, which is earlier than the sign.
+// firstSign returns the time at which the member first showed the fault, and a description of the sign. The sign is the creation of the first object
+// of kind f.sign in the namespace. If f.sign is "", it is the first Warning event there. If firstSign finds no sign, it returns the
+// creation of the wrapper, which is earlier.
 func (f *fault) firstSign(ctx context.Context) (at time.Time, of string) {
 	GinkgoHelper()
 	at, of = f.placed.CreationTimestamp.Time, "creation of the wrapper"
@@ -348,7 +352,7 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		Eventually(ctx, reread(ctx, web)).WithTimeout(40 * time.Second).Should(haveLine(lost.Name, v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable))
 		AddReportEntry("case 22: seconds until the host told that the member is unreachable", int(time.Since(stopped).Seconds()))
 		Expect(fleet.Member("member-1").DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(shop), client.GracePeriodSeconds(0))).To(Succeed())
-		// shows checks that hostctl shows the log of the lost member, and returns what it says beside the log.
+		// The function shows checks that hostctl prints the log of the lost member, and returns the standard error of hostctl.
 		shows := func(g Gomega) string {
 			logs := fleet.Hostctl(ctx, "logs", web.Name, "-n", shop, "--cluster", lost.Name)
 			g.Expect(logs.Code).To(BeZero(), logs.Stderr)

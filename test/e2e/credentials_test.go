@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// tokenCache is how long an API server may go on accepting a revoked token, because it caches the result of a token review.
+// tokenCache is the longest time for which an API server still accepts a revoked token: it caches the result of a token review.
 const tokenCache = 10 * time.Second
 
 // An API server does not end a watch when its token expires: it goes on sending events, and refuses only new requests.

@@ -72,12 +72,12 @@ var _ = Describe("When a wrapper is deleted while a member does not answer", nee
 })
 
 // expectUntouchedWhenBack starts a member again and waits until the manager delivers to it. It checks that the objects and the
-// Delivery of gone, a deleted wrapper, are still on the member.
+// Delivery of the deleted wrapper, the parameter gone, are still on the member.
 func expectUntouchedWhenBack(ctx SpecContext, name string, gone *v1alpha1.Federated) {
 	GinkgoHelper()
 	member := fleet.Member(name)
 	Expect(fleet.Start(ctx, name)).To(Succeed())
-	// The manager delivers to a member only after it has listed all Deliveries there, so it knows the one of gone.
+	// The manager delivers to a member only after it has listed all Deliveries there, so it knows the Delivery of the deleted wrapper.
 	after := unique("after")
 	expectReady(ctx, author(ctx, build.Federated(after).In(gone.Namespace).To(name).With(build.ConfigMap(after))))
 	Consistently(ctx, member.field("ConfigMap", gone.Namespace, gone.Name, "data", "colour")).Should(Equal("blue"))

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// tailBytes is how many bytes from the end of the manager's log dump saves.
+// tailBytes is the number of bytes that the method dump saves from the end of the manager's log.
 const tailBytes = 256 << 10
 
 var unfitForFiles = regexp.MustCompile(`[^a-zA-Z0-9]+`)

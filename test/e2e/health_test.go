@@ -33,8 +33,8 @@ func factsOf(member string) func(context.Context) (v1alpha1.MemberFacts, error) 
 	}
 }
 
-// deployment returns a Deployment with a progress deadline of five seconds. Its pods run only on nodes with the labels in node, inline
-// YAML; "" means any node.
+// deployment returns a Deployment with a progress deadline of five seconds. Its pods run only on nodes with the labels in the
+// parameter node, which is inline YAML; "" means any node.
 func deployment(name, node string) *unstructured.Unstructured {
 	return build.Manifest(`
 apiVersion: apps/v1

@@ -24,7 +24,8 @@ import (
 
 const clusterExtension = "ClusterExtension.v1.olm.operatorframework.io"
 
-// settled bounds the time until a ClusterExtension is Healthy. The collector waits until its status has stood for ten seconds.
+// settled bounds the time until a ClusterExtension is Healthy. The collector waits until its status has not changed for ten
+// seconds.
 const settled = 90 * time.Second
 
 // serveClusterExtensions installs a CRD of ClusterExtension with few fields on a member. OLM v1 is not installed there: the specs
@@ -139,7 +140,7 @@ var _ = Describe("When OLM v1 upgrades operators, by a cut-down CRD and scripted
 		Eventually(ctx, first.wants(name)).Should(Equal("1.1.0"))
 		first.installs(ctx, name, "1.0.0", reached)
 		Eventually(ctx, reread(ctx, w)).Should(haveLine("member-1", v1alpha1.StateProgressing, v1alpha1.ReasonInstalling, ofEarlier))
-		// A ClusterExtension whose status stands for ten seconds is Healthy. The wave must not pass here all the same, because
+		// A ClusterExtension whose status does not change for ten seconds is Healthy. The wave must not pass here all the same, because
 		// the installed version is the earlier one.
 		Consistently(ctx, second.wants(name)).WithTimeout(15 * time.Second).Should(Equal("1.0.0"))
 		Expect(reread(ctx, w)(Default)).To(And(haveRollout(v1alpha1.RolloutProgressing, "canary", v1alpha1.ReasonWaveHeld),

@@ -36,8 +36,8 @@ func render(ctx context.Context, args ...string) []rendered {
 	return list
 }
 
-// expectWithin checks that have contains every field of want. have may have more fields, because the API server adds defaults. Lists have to
-// be of equal length, and expectWithin compares them item by item.
+// expectWithin checks that the value have contains every field of the value want. It permits further fields in the value have, because the
+// API server adds defaults. Lists have to be of equal length, and expectWithin compares them item by item.
 func expectWithin(path string, want, have any) {
 	GinkgoHelper()
 	switch want := want.(type) {

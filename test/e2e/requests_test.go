@@ -3,21 +3,20 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gbytes"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -25,124 +24,123 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// following is `hostctl logs -f` while it runs.
-type following struct {
-	cmd            *exec.Cmd
-	stdout, stderr *gbytes.Buffer
+// output is what a running program has written so far. It is safe for concurrent use.
+type output struct {
+	mu      sync.Mutex
+	written bytes.Buffer
 }
 
-// follow starts hostctl. After the spec it kills hostctl, if the spec has not ended it.
-func (f *TestFleet) follow(args ...string) *following {
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.written.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.written.String()
+}
+
+// startHostctl starts hostctl. The function interrupt sends it what Ctrl-C sends, waits for its end, and returns its exit code.
+func (f *TestFleet) startHostctl(args ...string) (stdout, stderr *output, interrupt func() int) {
 	GinkgoHelper()
-	run := &following{exec.Command(filepath.Join(f.repo, "bin", "hostctl"), args...), gbytes.NewBuffer(), gbytes.NewBuffer()}
-	run.cmd.Env = slices.Concat(os.Environ(), f.Environment())
-	run.cmd.Stdout, run.cmd.Stderr = run.stdout, run.stderr
-	Expect(run.cmd.Start()).To(Succeed())
-	DeferCleanup(func() { _ = run.cmd.Process.Kill() })
-	return run
-}
-
-// interrupt is Ctrl-C. It returns what hostctl has printed in all.
-func (r *following) interrupt() Run {
-	GinkgoHelper()
-	Expect(r.cmd.Process.Signal(os.Interrupt)).To(Succeed())
-	_ = r.cmd.Wait() // the exit code tells of a failure
-	return Run{string(r.stdout.Contents()), string(r.stderr.Contents()), r.cmd.ProcessState.ExitCode()}
-}
-
-// log adds a line to the log of every simulated container of a member, and takes it away after the spec.
-func (f *TestFleet) log(member, line string) {
-	GinkgoHelper()
-	cluster, err := f.Sandbox.Cluster(member)
+	kubeconfig, err := f.Kubeconfig("")
 	Expect(err).NotTo(HaveOccurred())
-	file, err := os.OpenFile(filepath.Join(cluster.Dir, "pod.log"), os.O_APPEND|os.O_WRONLY, 0)
-	Expect(err).NotTo(HaveOccurred())
-	before, err := file.Stat()
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(os.Truncate(file.Name(), before.Size())).To(Succeed()) })
-	_, err = file.WriteString(time.Now().UTC().Format("2006-01-02T15:04:05.000000000Z") + " stdout F " + line + "\n")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(file.Close()).To(Succeed())
-}
-
-// clientOf returns a client for the host with the rights of a kubeconfig.
-func clientOf(kubeconfig string) client.Client {
-	GinkgoHelper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	Expect(err).NotTo(HaveOccurred())
-	person, err := client.New(config, client.Options{Scheme: fleet.Host.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-	return person
-}
-
-// requestsOn returns a function for Eventually that reads the requests in the Delivery of a wrapper on a member.
-func requestsOn(member string, w v1alpha1.Wrapper) func(context.Context) []v1alpha1.EvidenceRequest {
-	return func(ctx context.Context) []v1alpha1.EvidenceRequest {
-		return fleet.Member(member).delivery(ctx, w).Spec.Requests
+	stdout, stderr = &output{}, &output{}
+	cmd := exec.Command(filepath.Join(f.repo, "bin", "hostctl"), args...)
+	cmd.Env = slices.Concat(os.Environ(), f.Environment(), []string{"KUBECONFIG=" + kubeconfig})
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	Expect(cmd.Start()).To(Succeed())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // the exit code tells
+	}()
+	DeferCleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		<-ended
+		GinkgoWriter.Printf("$ hostctl %q\n%s%s", args, stdout, stderr)
+	})
+	return stdout, stderr, func() int {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended; the exit code then tells
+		Eventually(ended).Should(BeClosed())
+		return cmd.ProcessState.ExitCode()
 	}
 }
 
-var _ = Describe("A request for evidence", func() {
-	It("shows a person on call the log and the events of a healthy Deployment, and nothing of another namespace", needsSimulation, func(ctx SpecContext) {
+var _ = Describe("When a person asks about an object that is healthy", needsSimulation, func() {
+	It("gets its log and its events, with one role in one namespace and without access to a member", func(ctx SpecContext) {
 		shop, other := newShop(ctx), newShop(ctx)
-		healthy := withPods("web", "", `containers: [{name: app, image: "shop/app:1"}]`)
-		web := author(ctx, build.Federated("web").In(shop).To("member-1").With(healthy))
-		hidden := author(ctx, build.Federated("hidden").In(other).To("member-1").With(healthy))
-		expectReady(ctx, web, hidden)
-		user := unique("oncall")
+		web := author(ctx, build.Federated("web").In(shop).To("member-1").With(deployment("web", "")))
+		theirs := author(ctx, build.Federated("web").In(other).To("member-1").With(deployment("web", "")))
+		expectReady(ctx, web, theirs)
 		fleet.Host.create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "oncall"},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-oncall"},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: shop}},
 		})
-		kubeconfig := kubeconfigAs(user)
-		person := clientOf(kubeconfig)
-		Eventually(ctx, func() error { // the API server learns of a RoleBinding a moment later
-			return person.List(ctx, &v1alpha1.MemberReportList{}, client.InNamespace(shop))
+		person := kubeconfigAs(shop)
+		ask := func(ctx context.Context, args ...string) Run {
+			return fleet.Hostctl(ctx, append(args, "-n", shop, "--kubeconfig", person, "--object", "Deployment/web")...)
+		}
+		const line = `\[member-1/web-[^/]+/app\] This pod is simulated`
+
+		By("sees its log")
+		Eventually(ctx, func(g Gomega) { // the API server learns of a RoleBinding a moment later
+			logs := ask(ctx, "logs", "web")
+			g.Expect(logs.Code).To(BeZero(), logs.Stderr)
+			g.Expect(logs.Stdout).To(MatchRegexp(`(?m)^` + line))
 		}).Should(Succeed())
-		ask := func(command string, more ...string) []string {
-			return append([]string{command, web.Name, "-n", shop, "--object", "Deployment/web", "--kubeconfig", kubeconfig}, more...)
-		}
-		const first = `\[member-1/web-[^/]+/app\] This pod is simulated: `
 
-		By("once")
-		logs := fleet.Hostctl(ctx, ask("logs")...)
-		Expect(logs.Code).To(BeZero(), logs.Stderr)
-		Expect(logs.Stdout).To(MatchRegexp("^" + first))
-		Expect(logs.Stderr).To(ContainSubstring("member-1: Deployment web, received "))
-		events := fleet.Hostctl(ctx, ask("events")...)
+		By("sees its events")
+		events := ask(ctx, "events", "web")
 		Expect(events.Code).To(BeZero(), events.Stderr)
-		Expect(events.Stdout).To(And(ContainSubstring("ScalingReplicaSet"), ContainSubstring("member-1"), Not(ContainSubstring("host "))))
-		Expect(reportsIn(ctx, shop)(Default)).To(BeEmpty(), "hostctl must delete its requests")
-		Eventually(ctx, requestsOn("member-1", web)).Should(BeEmpty())
+		Expect(events.Stdout).To(And(ContainSubstring("ScalingReplicaSet"), ContainSubstring("member-1")))
 
-		By("with -f, until Ctrl-C")
-		run := fleet.follow(ask("logs", "-f")...)
-		Eventually(ctx, run.stdout).Should(gbytes.Say(first))
-		Expect(requestsOn("member-1", web)(ctx)).To(HaveLen(1))
-		fleet.log("member-1", "A further line.")
-		Eventually(ctx, run.stdout).Should(gbytes.Say(`\[member-1/web-[^/]+/app\] A further line\.`))
-		ended := run.interrupt()
-		Expect(ended.Code).To(BeZero(), ended.Stderr)
-		Expect(strings.Count(ended.Stdout, "\n")).To(Equal(2), "each line once:\n%s", ended.Stdout)
-		Expect(ended.Stderr).NotTo(ContainSubstring("lines may be missing"))
-		Expect(reportsIn(ctx, shop)(Default)).To(BeEmpty(), "hostctl must delete its request after an interrupt")
-		Eventually(ctx, requestsOn("member-1", web)).Should(BeEmpty())
+		By("sees further lines while it follows the log")
+		stdout, stderr, interrupt := fleet.startHostctl("logs", "web", "-n", shop, "--kubeconfig", person, "--object", "Deployment/web", "-f")
+		Eventually(ctx, stdout.String).Should(MatchRegexp(line))
+		Expect(fleet.Member("member-1").delivery(ctx, web).Spec.Requests).To(ConsistOf(And(HaveField("Name", "web"), HaveField("Type", v1alpha1.EvidenceLogs))))
+		edit(ctx, web, func(w *v1alpha1.Federated) {
+			more := deployment("web", "")
+			more.Object["spec"].(map[string]any)["replicas"] = int64(2)
+			w.Spec.Objects[0] = build.Raw(more)
+		})
+		Eventually(ctx, stdout.String).Should(MatchRegexp(`(?s)`+line+`.*`+line), stderr.String())
+		Expect(interrupt()).To(BeZero(), stderr.String())
 
-		By("but not those of another namespace")
-		Expect(fleet.Hostctl(ctx, "logs", hidden.Name, "-n", other, "--object", "Deployment/web", "--kubeconfig", kubeconfig)).To(And(
-			HaveField("Code", exit.Failed), HaveField("Stdout", ""), HaveField("Stderr", ContainSubstring("forbidden"))))
-		about := func(namespace string) *v1alpha1.MemberReport {
-			return &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "curious"}, Spec: v1alpha1.MemberReportSpec{
-				Wrapper: v1alpha1.WrapperReference{Kind: v1alpha1.KindFederated, Name: hidden.Name, UID: hidden.UID}, Request: v1alpha1.EvidenceLogs, Cluster: "member-1",
-				Object: v1alpha1.ReportedObject{Group: "apps", Kind: "Deployment", Name: "web"}, Expires: metav1.NewTime(time.Now().Add(5 * time.Minute))}}
-		}
-		Expect(person.Create(ctx, about(other))).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
-		curious := about(shop)
-		Expect(person.Create(ctx, curious)).To(Succeed())
-		fleet.Host.deleteAfter(curious)
-		Eventually(ctx, reread(ctx, curious)).Should(HaveField("Status.Reason", v1alpha1.ReasonWrapperNotFound))
-		Expect(curious.Status.Evidence).To(BeZero())
-		Expect(requestsOn("member-1", hidden)(ctx)).To(BeEmpty())
+		By("leaves nothing behind")
+		Eventually(ctx, func(g Gomega) {
+			delivery := fleet.Member("member-1").delivery(ctx, web)
+			g.Expect(delivery.Spec.Requests).To(BeEmpty())
+			g.Expect(delivery.Status.Answers).To(BeEmpty())
+		}).Should(Succeed())
+		Eventually(ctx, reportsIn(ctx, shop)).Should(BeEmpty())
+		expectReady(ctx, web)
+
+		By("gets nothing of another namespace")
+		Expect(fleet.Hostctl(ctx, "logs", "web", "-n", other, "--kubeconfig", person, "--object", "Deployment/web")).To(And(
+			HaveField("Code", Equal(exit.Failed)), HaveField("Stderr", ContainSubstring("forbidden"))))
+		stolen := fleet.KubectlWith(ctx, fmt.Sprintf(`
+apiVersion: federation.fairlead.dev/v1alpha1
+kind: MemberReport
+metadata: {name: stolen, namespace: %s}
+spec:
+  wrapper: {kind: Federated, name: web, uid: %s}
+  request: Logs
+  cluster: member-1
+  object: {group: apps, kind: Deployment, name: web}
+  expires: %q
+`, shop, theirs.UID, time.Now().Add(time.Minute).UTC().Format(time.RFC3339)), "--kubeconfig", person, "create", "-f", "-")
+		Expect(stolen.Code).To(BeZero(), stolen.Stderr)
+		report := &v1alpha1.MemberReport{}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(fleet.Host.Get(ctx, client.ObjectKey{Namespace: shop, Name: "stolen"}, report)).To(Succeed())
+			g.Expect(report.Status.Reason).To(Equal(v1alpha1.ReasonWrapperNotFound))
+		}).Should(Succeed())
+		Expect(report.Status.Containers).To(BeEmpty())
+		Expect(fleet.Member("member-1").delivery(ctx, theirs).Spec.Requests).To(BeEmpty())
 	}, SpecTimeout(2*time.Minute))
 })

@@ -12,7 +12,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 )
 
-// slowestShown is how many specs the list of the slowest has.
+// slowestShown is the length of the list of the slowest specs.
 const slowestShown = 15
 
 // The list shows which specs the suite waits for. It is the first place to look when the suite has to become faster.

@@ -27,7 +27,7 @@ func serveOwnCatalog(ctx context.Context, member, name string, bundles ...olm.Bu
 }
 
 // upgradedInWaves creates a wrapper with a Subscription on member-1 (the canary) and member-2, and waits until both members have
-// v1.2.0. The catalog of the Subscription also has the bundle last, which the specs make a bad one.
+// v1.2.0. The catalog of the Subscription also has the bundle in the parameter last. The specs pass a bundle whose upgrade fails.
 func upgradedInWaves(ctx context.Context, shop string, last olm.Bundle) *v1alpha1.Federated {
 	GinkgoHelper()
 	bundles := []olm.Bundle{{Version: "v1.0.0"}, {Version: "v1.1.0"}, {Version: "v1.2.0"}, last}

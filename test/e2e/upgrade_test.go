@@ -19,7 +19,8 @@ import (
 // demoCSV returns the name of the CSV of a version of the demo operator.
 func demoCSV(version string) string { return demooperator.Name + "." + version }
 
-// publishUpTo adds all versions of the demo operator to the members' catalogs, from the first up to last.
+// publishUpTo adds all versions of the demo operator to the members' catalogs, from the first to the one in the
+// parameter last.
 func publishUpTo(ctx context.Context, last string, members ...string) {
 	GinkgoHelper()
 	for _, member := range members {

@@ -33,11 +33,11 @@ type author struct {
 	t    *testing.T
 	shop string
 
-	// report makes write set spec.drift to Report.
+	// If report is true, the method write sets spec.drift to Report.
 	report bool
-	// foreground makes delete use propagation policy Foreground.
+	// If foreground is true, the method delete uses propagation policy Foreground.
 	foreground bool
-	// approves makes the author write an Approval of kind Overwrite for each pair that the manager holds.
+	// If approves is true, the author writes an Approval of kind Overwrite for each pair that the manager holds.
 	approves bool
 	// atDeath is the state of the members when the program died. kept is the part of it that must stay on the
 	// members. Method died sets both.
@@ -51,7 +51,7 @@ type author struct {
 	claims   bool
 	// approved are the Deliveries for which the author has written an Approval.
 	approved map[v1alpha1.DeliveryVersion]bool
-	// poll, if set, is called each time before restOr reads the state of the members.
+	// The method restOr calls poll, if set, each time before it reads the state of the members.
 	poll func()
 	// last is the desired state that the author wrote last; nil if the author deleted the wrapper.
 	last *desiredState

@@ -40,7 +40,8 @@ func TestTheCollectorMayDieAtAnyCall(t *testing.T) {
 }
 
 // tryAll plays each scenario once without a kill, which gives the list of the program's calls. Then it plays the scenario
-// again for the points in this list: for all of them if all is set, and otherwise for every 13th.
+// again for the points in this list: for all of them if the variable all is set, and
+// otherwise for every 13th.
 func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 	t.Helper()
 	step := 13
@@ -71,7 +72,7 @@ func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 
 type pointCounter struct {
 	points, violations int
-	// began is when the present scenario began. pointed is the value of points at that time.
+	// began is the time at which the present scenario began. pointed is the value of the field points at that time.
 	began   time.Time
 	pointed int
 	first   time.Time

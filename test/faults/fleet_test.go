@@ -201,7 +201,8 @@ func adminToken(t *testing.T, c client.Client) string {
 // settleWithin bounds the time until a fleet reaches the expected state, with the backoffs after a death.
 const settleWithin = time.Minute
 
-// eventually calls ok every 20 ms until it returns "". After settleWithin it fails the test with ok's last text.
+// eventually calls the function ok every 20 ms until that function returns "". After settleWithin, eventually fails the test with the
+// last text that the function returned.
 func (f *proxiedFleet) eventually(t *testing.T, what string, ok func(context.Context) string) {
 	t.Helper()
 	last, mu := "nothing", sync.Mutex{}

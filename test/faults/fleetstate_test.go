@@ -85,8 +85,8 @@ func (a *author) objectsOn(ctx context.Context, member string) (map[string]clien
 	return found, nil
 }
 
-// gone stands in a fleetState for the name of a wrapper that was deleted. ofGone is the suffix of this wrapper's objects
-// and entries.
+// The constant gone takes the place of the name of a deleted wrapper in a fleetState. ofGone is the suffix of this wrapper's
+// objects and entries.
 const (
 	gone   = "a deleted wrapper"
 	ofGone = " of " + gone
@@ -102,7 +102,7 @@ func whose(uid string, wrappers []v1alpha1.Federated) string {
 	return gone
 }
 
-// ownership returns what look appends to the name of an object: " of " and the wrapper that the object's marks name, then
+// ownership returns the text that the method look appends to the name of an object: " of " and the wrapper that the object's marks name, then
 // ", being deleted", then a note if the object was created again with another uid.
 func (a *author) ownership(member string, o client.Object, wrappers []v1alpha1.Federated) string {
 	text := ""

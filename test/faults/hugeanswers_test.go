@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// oneMember is how much memory, in bytes, one member may make the manager use at most, whatever the member sends; see
-// docs/design.md, section 4.
+// oneMember is the largest amount of memory, in bytes, that the manager may use for one member, whatever the member sends.
+// See docs/design.md, section 4.
 const oneMember = 512 << 20
 
 // hugeAnswer is a response of a member that would need more memory than the host has.
@@ -189,7 +189,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	}
 }
 
-// heapWatch measures the size of the heap every 20 ms until it is closed.
+// heapWatch measures every 20 ms by how much the heap has grown since its start, until it is closed.
 type heapWatch struct {
 	before, peak atomic.Int64
 	done         chan struct{}
@@ -213,7 +213,7 @@ func watchHeap() *heapWatch {
 	return h
 }
 
-// most returns by how many bytes the heap has grown at most.
+// most returns the largest measured growth of the heap, in bytes.
 func (h *heapWatch) most() int64 { return h.peak.Load() }
 
 func (h *heapWatch) close() {

@@ -28,7 +28,8 @@ import (
 type end struct {
 	// at is the number of the call, from 1. At 0 the test cuts no call.
 	at int
-	// how is the verdict on this call. The program dies with lost, unanswered and late, and lives on with through.
+	// how is the verdict on this call. The verdicts lost, unanswered and late kill the program; the
+	// verdict through does not.
 	how proxyVerdict
 	// since, if set, is part of a URL path. Counting begins at the first call whose path contains it.
 	since string
@@ -150,7 +151,7 @@ var present sync.Map
 // isOurs reports whether one of Fairlead's programs sent the request. The other requests are the test's own.
 func isOurs(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "fairlead-") }
 
-// decide is field decide of all proxies. It asks the life that sent the request. A life that has ended is not in present, so its
+// The function decide is the value of the field decide of all proxies. It asks the life that sent the request. A life that has ended is not in present, so its
 // requests are lost.
 func decide(r *http.Request) proxyVerdict {
 	if !isOurs(r) {

@@ -25,11 +25,11 @@ type desiredState struct {
 	// onConflict and onDelete are the wrapper's fields of these names.
 	onConflict v1alpha1.ConflictPolicy
 	onDelete   v1alpha1.DeletionPolicy
-	// waves makes the rollout change east first, and then west. asks makes the wave of west wait for an Approval. A state
-	// with approved set writes that Approval, and nothing else. rollsBack sets onFailure to Rollback.
+	// If waves is true, the rollout changes east first, and then west. If asks is true, the wave of west waits for an Approval.
+	// If approved is true, the author writes that Approval, and nothing else. If rollsBack is true, onFailure is Rollback.
 	waves, asks, approved, rollsBack bool
-	// still has, by member, the objects that a member keeps from an earlier state because of the rollout. rests is the
-	// state of that rollout and the reason why it waits, with a space between them; "" if the rollout completes.
+	// The field still lists, by member, the objects that a member keeps from an earlier state because of the rollout. The field
+	// rests is the state of that rollout and the reason why it waits, with a space between them; "" if the rollout completes.
 	still map[string]map[string]string
 	rests string
 }

@@ -2,53 +2,56 @@
 
 package faults
 
-// scenario is a history around one death. The members reach the states of before. The program dies while it works on the
-// states of during. Before the next program starts, users write the states of dead.
+// scenario is a history around one death.
 type scenario struct {
+	// The members reach the states in the field before. The program dies while it works on the states in the field during.
+	// Users write the states in the field dead before the next program starts.
 	before, during, dead []*desiredState
-	// changeByHand, if set, changes the wrapper's objects on a member right after the last state of during.
+	// changeByHand, if set, changes the wrapper's objects on a member right after the last state in the field during.
 	changeByHand func(*author)
 	// takeOver, if set, is the name of an object of the wrapper on east. At the point, the program does not die: another
 	// owner replaces the object just before the call, so what the program has read of the object is outdated.
 	takeOver string
-	// report sets spec.drift to Report. Under Repair, the repair of drift could hide that the manager forgot some work.
+	// If report is true, spec.drift is Report. Under Repair, the repair of drift could hide that the manager forgot some work.
 	report bool
 	// inTheWay, if set, is the name of an object of another owner that exists on east from the start.
 	inTheWay string
 
-	// foreground makes the author delete the wrapper with propagation policy Foreground.
+	// If foreground is true, the author deletes the wrapper with propagation policy Foreground.
 	foreground bool
-	// unmadeBefore deletes the wrapper without the manager before the states of during. unmadeDead does the same before the
-	// states of dead. The next desired state then creates a wrapper with another uid.
+	// If unmadeBefore is true, the test deletes the wrapper without the manager before users write the states in the field during.
+	// If unmadeDead is true, it does so before they write the states in the field dead. The next desired state then creates a
+	// wrapper with another uid.
 	unmadeBefore, unmadeDead bool
-	// restored restores the wrapper on the host, after the death, to its state before during. The states of dead follow.
+	// If restored is true, the test restores the wrapper on the host after the death, to its state before the first state in the
+	// field during. The states in the field dead follow.
 	restored bool
-	// refuses makes the members refuse writes of the Delivery until the program is dead.
+	// refuses tells which writes of the Delivery the members refuse until the program is dead.
 	refuses refusal
-	// away makes east unreachable from the death until the next life has served west.
+	// If away is true, east is unreachable from the death until the next life has served west.
 	away bool
-	// late delays the last request of the dead program: the API server gets it just before the next life's first write to
-	// that server.
+	// If late is true, the last request of the dead program is delayed: the API server gets it just before the next life's first
+	// write to that server.
 	late bool
-	// patient advances the clock of the last life, which would else wait for minutes before it tries again.
+	// If patient is true, the test advances the clock of the last life, which would else wait for minutes before it tries again.
 	patient bool
-	// steady makes the test fail if an object that existed at the death is deleted and created again.
+	// If steady is true, the test fails when an object that existed at the death is deleted and created again.
 	steady bool
-	// leaves are the objects that stay on members because the wrapper leaves these members in the states of during.
+	// leaves are the objects that stay on members because the wrapper leaves these members in the states in the field during.
 	leaves fleetState
-	// stays, if set, returns the objects that stay on members because the wrapper leaves them in the states of dead. Its
-	// argument is the state at the death.
+	// stays, if set, returns the objects that stay on members because the wrapper leaves them in the states in the
+	// field dead. Its argument is the state at the death.
 	stays func(fleetState) fleetState
-	// omits means that the update of this scenario needs no intent. The test fails if the manager writes the Delivery before
+	// If omits is true, the update of this scenario needs no intent. The test fails if the manager writes the Delivery before
 	// the objects.
 	omits bool
-	// later are states that follow once the members have the state of dead. staysLater, if set, replaces stays for them; its
-	// argument is the state at the death.
+	// Users write the states in the field later once the members have the last state in the field dead. For these states,
+	// staysLater, if set, replaces the function stays. Its argument is the state at the death.
 	later      []*desiredState
 	staysLater func(fleetState) fleetState
 }
 
-// refusal is which writes of a Delivery a member refuses: none (0), all, or only the records, that is the writes after the
+// refusal tells which writes of a Delivery a member refuses: none (0), all, or only the records. A record is a write after the
 // first write of an object.
 type refusal int
 

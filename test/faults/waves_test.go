@@ -17,28 +17,30 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// inWaves is a state whose rollout changes east first, and then west. All its objects have number as their content, so that
-// checkOrder can tell the changes apart.
+// inWaves returns a state whose rollout changes east first, and then west. The content of all its objects is the given number, so
+// that checkOrder can tell the changes apart.
 func inWaves(number string) *desiredState {
 	return &desiredState{objects: map[string]string{"a": number, "b": number}, members: both, waves: true}
 }
 
-// waiting is inWaves, but the wave of west waits for its Approval. Until then west has the objects of earlier, which may be
-// nil.
+// waiting returns the same state as inWaves, but the wave of west waits for its Approval. Until then west has the objects in the
+// parameter earlier, which may be nil.
 func waiting(number string, earlier map[string]string) *desiredState {
 	w := inWaves(number)
 	w.asks, w.still, w.rests = true, map[string]map[string]string{"west": earlier}, "Progressing "+v1alpha1.ReasonWaveNeedsApproval
 	return w
 }
 
-// letBegin follows waiting with the same number: the author approves the wave of west.
+// letBegin returns the state in which the author approves the wave of west. In a scenario it comes after the state that waiting
+// returns for the same number.
 func letBegin(number string) *desiredState {
 	w := inWaves(number)
 	w.asks, w.approved = true, true
 	return w
 }
 
-// takenBack is inWaves with an object that east refuses. So the manager takes both members back to the objects of earlier.
+// takenBack returns the same state as inWaves, with an object that east refuses. So the manager takes both members back to the
+// objects in the parameter earlier.
 func takenBack(number string, earlier map[string]string) *desiredState {
 	w := inWaves(number)
 	w.objects["b"] = refused

@@ -105,15 +105,16 @@ func TestTheCertificateOfTheWebhooksIsRenewed(t *testing.T) {
 	}
 }
 
-// impatient is a clock that makes a replica read the certificate files at each connection. With a real clock it would keep them for a time.
+// impatient is a clock that makes a replica read the certificate files at each connection. With a
+// real clock the replica would keep the content of the files for a time.
 type impatient struct{ clock.RealClock }
 
 // Since returns an hour, so everything that was read is old. It implements clock.PassiveClock.
 func (impatient) Since(time.Time) time.Duration { return time.Hour }
 
-// mount copies the Secret into a folder again and again until ctx ends, as a kubelet does: all files change at once, because they are
-// symbolic links through ..data, which mount renames. Files that changed one by one would show a reader a certificate with an
-// empty key.
+// mount copies the Secret into a folder again and again until ctx ends, as a kubelet does. All files change at once, because they are
+// symbolic links through the link ..data, which the function project replaces. If the files changed one by one, a reader could get a
+// certificate with an empty key.
 func mount(ctx context.Context, host client.Client, dir string) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		secret := &corev1.Secret{}

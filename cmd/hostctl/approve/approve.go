@@ -62,7 +62,7 @@ func NewOptions(streams genericiooptions.IOStreams) *Options {
 	return o
 }
 
-// AddFlags adds the flags that every command which writes an Approval has: --yes, --dry-run, --output and the connection's.
+// AddFlags adds the flags that all commands for Approvals share: --yes, --dry-run, --output and the flags of the connection.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")

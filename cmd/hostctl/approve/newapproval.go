@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
-// decide returns the Approval that the flags ask for. It returns an error if nothing waits for such an Approval. The user would not
-// expect its effect: the Approval would stay, and allow an action later.
+// decide returns the Approval that the flags ask for. It returns an error if nothing waits for such an Approval: without the error,
+// the Approval would stay and allow a later action, which the user does not expect.
 func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
 	var spec v1alpha1.ApprovalSpec
 	var err error
@@ -83,8 +83,8 @@ func awaited(w v1alpha1.Wrapper) []string {
 	return slices.Compact(names)
 }
 
-// among returns the members in named, sorted and without duplicates. It returns an error if a member is not in the list those. what
-// completes "the clusters …" in the error, and so describes that list.
+// among returns the members of the parameter named, sorted and without duplicates. It returns an error if one of them is not in the
+// parameter those. The error describes that list with the words "the clusters", followed by the parameter what.
 func (o *Options) among(ctx context.Context, named, those []string, what string) ([]string, error) {
 	named = slices.Clone(named)
 	slices.Sort(named)

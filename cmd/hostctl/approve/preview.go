@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
-// most bounds the names that one line of output shows.
+// most is the largest number of names in one line of output.
 const most = 20
 
 // plan returns the text that tells the user what the Approval will do.

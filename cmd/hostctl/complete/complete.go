@@ -18,10 +18,10 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 )
 
-// within bounds the time for one completion, because a person waits for it.
+// within is the time limit of one completion. It is short, because a person waits at the prompt.
 const within = 2 * time.Second
 
-// most bounds the names of one kind that a completion reads. With that many, the shell asks the user before it shows them.
+// most is the largest number of names of one kind that a completion reads. The shell asks the user before it shows so many names.
 const most = 500
 
 // Wrapper completes the first argument of a command: NAME for a Federated in the namespace of the flags, or cfed/NAME.
@@ -75,8 +75,8 @@ func MemberFlags(cmd *cobra.Command, flags *genericclioptions.ConfigFlags, names
 	ListFlags(cmd, func(ctx context.Context, _ []string) []string { return members(ctx, flags) }, names...)
 }
 
-// ListFlags makes the given flags of cmd complete what find returns for the arguments of the command, separated by commas. It panics
-// if cmd lacks one of the flags.
+// ListFlags makes the given flags of cmd complete a list, with commas between its items. The function find returns the possible items
+// for the arguments of the command. ListFlags panics if cmd lacks one of the flags.
 func ListFlags(cmd *cobra.Command, find func(ctx context.Context, args []string) []string, names ...string) {
 	for _, name := range names {
 		err := cmd.RegisterFlagCompletionFunc(name,
@@ -96,8 +96,9 @@ func ListFlags(cmd *cobra.Command, find func(ctx context.Context, args []string)
 	}
 }
 
-// bounded returns those results of list that begin with begun, or nothing if list needs more time than within. bounded cannot
-// simply wait for list: list may start a credential plugin of the kubeconfig, which does not stop when the context ends.
+// bounded calls the function list, and returns the results that begin with the text begun. It returns nothing if the call takes longer
+// than the time limit within. bounded cannot simply wait for the call: the call may start a credential plugin of the kubeconfig,
+// which does not stop when the context ends.
 func bounded(ctx context.Context, begun string, list func(context.Context) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -121,7 +122,7 @@ func wrappers(ctx context.Context, flags *genericclioptions.ConfigFlags) []strin
 	return list
 }
 
-// wrappersOf returns the names of the wrappers of one kind. Those of Federateds are of the namespace of the flags.
+// wrappersOf returns the names of the wrappers of one kind. For Federateds, it lists only the namespace of the flags.
 func wrappersOf(ctx context.Context, flags *genericclioptions.ConfigFlags, kind v1alpha1.WrapperKind) []string {
 	if kind == v1alpha1.KindClusterFederated {
 		return names(ctx, hostOf(flags), "clusterfederateds", "")
@@ -153,7 +154,7 @@ func hostOf(flags *genericclioptions.ConfigFlags) metadata.Interface {
 	return host
 }
 
-// names returns the names of all objects of one kind, up to most. It returns nil if the host does not answer.
+// names returns the names of the objects of one kind, at most as many as the constant most. It returns nil if the host does not answer.
 func names(ctx context.Context, host metadata.Interface, resource, namespace string) []string {
 	if host == nil {
 		return nil

@@ -68,7 +68,7 @@ func WatchableHostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Sch
 	return host, nil
 }
 
-// WithWarnings returns an option for HostWith: the client calls show with each warning that the API server sends. Without this option
+// WithWarnings returns an option for HostWith: the client calls the function show with each warning that the API server sends. Without this option
 // hostctl shows no warnings.
 func WithWarnings(show func(text string)) func(*rest.Config) {
 	return func(config *rest.Config) { config.WarningHandler = warningHandler(show) }

@@ -53,7 +53,7 @@ func Wrapper(ctx context.Context, host client.Client, kind v1alpha1.WrapperKind,
 	return w, nil
 }
 
-// maxSimilar is how many similar names an error has.
+// maxSimilar is the largest number of similar names in an error.
 const maxSimilar = 5
 
 // similar returns the names of wrappers that are similar to name. It returns none if the user may not list the wrappers.

@@ -40,14 +40,14 @@ type description struct {
 	HealthyOmitted int32 `json:"healthyOmitted,omitempty"`
 	// Clusters are the lines of the members that --cluster names. It is absent without --cluster.
 	Clusters []v1alpha1.ClusterStatus `json:"clusters,omitempty"`
-	// Evidence is what the host has from members about the causes, in the order of the causes.
+	// Evidence is the evidence from members that the host has about the causes, in the order of the causes.
 	Evidence []causeEvidence `json:"evidence"`
-	// EvidenceError is why hostctl could not read it; "" if it could.
+	// EvidenceError is the reason why hostctl could not read the evidence; "" if it could.
 	EvidenceError string `json:"evidenceError,omitempty"`
-	// Events are the newest events of the wrapper, the newest first, and EventsFound is how many events there are.
+	// Events are the newest events of the wrapper, the newest first. EventsFound is the number of all events of the wrapper.
 	Events      []evidence.HostEvent `json:"events"`
 	EventsFound int                  `json:"eventsFound"`
-	// EventsError is why hostctl could not read the events; "" if it could.
+	// EventsError is the reason why hostctl could not read the events; "" if it could.
 	EventsError string `json:"eventsError,omitempty"`
 }
 

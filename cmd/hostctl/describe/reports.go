@@ -18,10 +18,10 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// logLines is how many lines of a log a cause has.
+// logLines is the largest number of lines that a cause shows of a log.
 const logLines = 3
 
-// causeEvidence is what the host has from a member about a cause.
+// causeEvidence is the evidence from one member that the host has about a cause.
 type causeEvidence struct {
 	// Cause is the number of the cause, as the text counts: 1 is the first one.
 	Cause int `json:"cause"`
@@ -32,8 +32,8 @@ type causeEvidence struct {
 	Commands []string `json:"commands"`
 	// FromBefore is true if the manager cannot reach the member now, so the evidence is from before.
 	FromBefore bool `json:"fromBefore,omitempty"`
-	// Pod and Container are of the failing container whose log Log has: its last lines. They are absent if there is no log, or if the
-	// message of the cause has these lines.
+	// Pod and Container name the failing container. Log has the last lines of its log. The three fields are absent if there is no log,
+	// or if the message of the cause has these lines.
 	Pod       string   `json:"pod,omitempty"`
 	Container string   `json:"container,omitempty"`
 	Log       []string `json:"log,omitempty"`
@@ -101,7 +101,7 @@ func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alp
 }
 
 // reportOf returns the report about a cause: it is about the same object, and about a member of the cause. A report with the same
-// reason comes first. If the cause names no object, only the reason tells. It returns nil if there is none.
+// reason comes first. If the cause names no object, the report must have the same reason. reportOf returns nil if there is none.
 func reportOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *v1alpha1.MemberReport {
 	if len(c.Members) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func logOf(r *v1alpha1.MemberReport) (*v1alpha1.ObservedContainer, string) {
 	return nil, ""
 }
 
-// endOf returns the last lines of a log that have more than spaces.
+// endOf returns the last lines of a log. It leaves out blank lines.
 func endOf(log string) []string {
 	lines := slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 	return lines[max(0, len(lines)-logLines):]
@@ -159,7 +159,8 @@ func (d *description) evidenceOf(c *cause.Cause) *causeEvidence {
 	return nil
 }
 
-// log writes the last lines of the log of a failing container. under is the member below whose name the lines stand; "" for a cause.
+// log writes the last lines of the log of a failing container. The parameter under is the
+// member to whose description the lines belong; "" if they belong to a cause.
 func (e *causeEvidence) log(p *screen.Page, now time.Time, under string) {
 	if e == nil || len(e.Log) == 0 {
 		return

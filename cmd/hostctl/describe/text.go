@@ -57,7 +57,7 @@ func (d *description) header(p *screen.Page, now time.Time) {
 	}
 	gap := p.Width - utf8.RuneCountInString(d.Wrapper) - utf8.RuneCountInString(summary)
 	if gap < 2 {
-		gap = 2 // in a pipe too
+		gap = 2 // the width of a pipe is 0, so a pipe gets this gap too
 	}
 	if p.Width > 0 && utf8.RuneCountInString(d.Wrapper)+gap+utf8.RuneCountInString(summary) > p.Width {
 		p.Add(screen.Bold, d.Wrapper, 0, "")
@@ -132,7 +132,7 @@ func heading(p *screen.Page, number int, c *cause.Cause) {
 	p.WriteString(p.Paint(color, head) + tail + list + "\n")
 }
 
-// fit joins as many names as have room in width characters, at least one, and adds how many more there are.
+// fit joins the first names, at least one, so that the text has no more characters than width. It adds the number of the other names.
 func fit(names []string, width int) string {
 	for most := len(names); most > 1; most-- {
 		if text := messages.Few(names, most); utf8.RuneCountInString(text) <= width {

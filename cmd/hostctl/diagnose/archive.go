@@ -23,10 +23,10 @@ type archive struct {
 	tar  *tar.Writer
 	now  time.Time
 
-	// most is how many bytes the files may have in total, before compression. The index and the summary may exceed it.
+	// most is the largest total size of the files in bytes, before compression. Only the index may exceed it.
 	most, size int64
 	files      []entry
-	// omitted is how many files had no room.
+	// omitted is the number of files for which there was no room.
 	omitted int
 }
 
@@ -68,7 +68,7 @@ func (a *archive) add(name string, content []byte) error {
 	return a.write(name, content)
 }
 
-// write writes a file, also if the archive has no room for it.
+// write writes a file, even if the archive has reached its limit.
 func (a *archive) write(name string, content []byte) error {
 	folder := strings.TrimSuffix(filepath.Base(a.path), ".tar.gz")
 	header := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(folder, name), Mode: 0o600, Size: int64(len(content)), ModTime: a.now}

@@ -24,20 +24,20 @@ import (
 
 // Limits bound the archive. Tests set smaller ones.
 type Limits struct {
-	// Wrappers is how many wrappers the archive has, and Summaries how many of them the summary describes.
+	// Wrappers is the largest number of wrappers in the archive. Summaries is the largest number of wrappers that the summary describes.
 	Wrappers, Summaries int
-	// Objects is how many objects of any other kind the archive has.
+	// Objects is the largest number of objects of each other kind in the archive.
 	Objects int
-	// Page is how many objects one request reads.
+	// Page is the largest number of objects that one request reads.
 	Page int64
-	// Bytes is the size of the files before compression.
+	// Bytes is the largest total size of the files before compression.
 	Bytes int64
 }
 
-// maxUnanswered is after how many parts in a row without an answer the host is taken as gone.
+// maxUnanswered is the number of parts in a row without an answer after which hostctl stops asking the host.
 const maxUnanswered = 2
 
-// collection reads parts of the host into the archive, and keeps which of them it has read.
+// collection reads parts of the host into the archive, and records for the index which parts it could not read.
 type collection struct {
 	host      *Host
 	limits    Limits
@@ -45,13 +45,13 @@ type collection struct {
 	progress  *progress.Printer
 	redaction redaction
 
-	// read is how many parts could be read.
+	// read is the number of parts that hostctl could read.
 	read int
-	// notRead are the parts that could not be read, each with the reason. cut are those of which something is left out.
+	// notRead are the parts that could not be read, each with the reason. cut are the notes about what is left out of the archive.
 	notRead, cut []string
 	// first is the error of the first part that could not be read.
 	first error
-	// unanswered is how many parts in a row had no answer.
+	// unanswered is the number of parts in a row, up to now, that had no answer.
 	unanswered int
 }
 
@@ -130,7 +130,8 @@ func metadataOf(version schema.GroupVersion, kind string) func() client.ObjectLi
 	}
 }
 
-// each reads a list page by page, and calls visit for each object, up to most. It notes how many objects are left out.
+// each reads a list page by page, and calls the function visit for each object. After as many objects as the parameter most says, it
+// stops, and notes how many objects are left out.
 func (c *collection) each(ctx context.Context, what string, most int, list func() client.ObjectList, visit func(map[string]any) error, opts ...client.ListOption) error {
 	next, visited := "", 0
 	for {

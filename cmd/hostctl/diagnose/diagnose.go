@@ -213,7 +213,7 @@ func (o *Options) conclude(c *collection, wrappers int, size int64) {
 		say("• not complete: index.txt lists %d parts that are not read, or not as a whole", missing)
 	}
 	if o.name == "" && wrappers == 0 {
-		say("• there is no wrapper in it")
+		say("• the archive has no wrapper")
 	}
 	say("• look through it before you send it: it holds names, labels, images, addresses and messages of your clusters")
 }

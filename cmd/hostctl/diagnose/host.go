@@ -85,7 +85,8 @@ const (
 	maxRead  = 64 << 20
 )
 
-// endOf reads the last bytes of a log, from the start of a line: of a secret that the limit cut, the rest would not be found.
+// endOf reads the last bytes of a log, beginning at the start of a line. If the limit cut a secret in two, the redaction would not
+// recognize the remaining part.
 func endOf(log io.Reader) ([]byte, error) {
 	var end []byte
 	cut := false

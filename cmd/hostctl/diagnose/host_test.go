@@ -44,7 +44,7 @@ func storefront() *v1alpha1.Federated {
 	return w
 }
 
-// beside returns what the host has beside a wrapper, and the same of another one.
+// beside returns the objects that a host has for a wrapper (reports, events, revisions and so on), and the same for another wrapper.
 func beside(w v1alpha1.Wrapper) []client.Object {
 	other := build.Federated("other").In("shop").Obj()
 	other.UID = "o"

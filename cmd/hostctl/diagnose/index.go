@@ -66,7 +66,7 @@ type heading struct {
 	// kubernetes and images are the versions of the host and of Fairlead's pods, "" and empty if they are not known.
 	kubernetes string
 	images     []string
-	wrappers   int // how many the archive has
+	wrappers   int // the number of wrappers in the archive
 }
 
 // index returns the text of the file index.txt.

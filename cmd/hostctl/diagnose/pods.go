@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxPods is of how many pods the archive has logs.
+// maxPods is the largest number of pods whose logs the archive has.
 const maxPods = 20
 
 // pods reads the pods of the manager's namespace, and the logs of those that are Fairlead's.

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// redacting is a client for the host whose objects and events have no secrets. The summary is made from them. Its finished text
-// would be too late: a passphrase with spaces is found only at the beginning of a line.
+// redacting is a client for the host that removes the secrets from the objects and events that it reads. hostctl makes the summary from
+// these. To redact the finished summary would be too late: a passphrase with spaces is found only at the beginning of a line.
 type redacting struct{ client.Client }
 
 // Get reads an object and redacts it.
@@ -37,7 +37,8 @@ func (h redacting) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return nil
 }
 
-// redactInPlace redacts a typed object. It does not count: the files of the archive have the same texts.
+// redactInPlace redacts a typed object. It does not count the secrets: the files of the archive have the same
+// texts, and there they are counted.
 func redactInPlace(obj client.Object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {

@@ -39,8 +39,8 @@ type place struct {
 // at returns the place of a field of the object at p.
 func (p place) at(key string) place { return place{parent: p.key, key: key, secret: p.secret} }
 
-// text redacts a text of several lines, as a whole and then line by line: a key has several lines, and a quote that is never closed
-// could hide what follows from the rules for the whole text.
+// text redacts a text of several lines, as a whole and then line by line. Only the whole text shows a secret of several lines, for
+// example a private key. But a quote that is never closed could hide the rest of the text from the rules for the whole text.
 func (r *redaction) text(text string) string {
 	out := health.Redact(text)
 	lines := strings.Split(out, "\n")
@@ -52,7 +52,7 @@ func (r *redaction) text(text string) string {
 	return out
 }
 
-// count counts the marks that out has and text has not.
+// count adds the number of marks that redaction has put into a text. The parameter out is the text after redaction.
 func (r *redaction) count(text, out string) {
 	r.texts += max(0, strings.Count(out, redact.Mark)-strings.Count(text, redact.Mark))
 }

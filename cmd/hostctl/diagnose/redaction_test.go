@@ -89,7 +89,7 @@ func TestNoSecretOfTheCorpusIsInTheArchive(t *testing.T) {
 	}
 }
 
-// A member writes its errors, and a host can be anything: the reason why a part is not read is a text too.
+// The index shows the errors of the host as the reasons why parts were not read. Such an error can contain a secret.
 func TestNoSecretIsInAReason(t *testing.T) {
 	funcs := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 		if list.GetObjectKind().GroupVersionKind().Kind == "FederatedList" {

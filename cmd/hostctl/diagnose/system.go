@@ -116,7 +116,7 @@ func (s *system) webhooks(ctx context.Context) error {
 	return nil
 }
 
-// names reads a list of objects of which the archive must have only what of returns.
+// names reads a list of objects. The archive must have only a part of each object: the function of returns that part.
 func (s *system) names(ctx context.Context, what, file string, list func() client.ObjectList, of func(unstructured.Unstructured) map[string]any) error {
 	return s.parts.part(ctx, what, func() error {
 		found := []any{}

@@ -23,16 +23,16 @@ import (
 // fieldKind is the field of an event by which the API server selects the events about objects of one kind.
 const fieldKind = "involvedObject.kind"
 
-// wrappers are those of the command's scope, with what is beside them.
+// wrappers reads the wrappers of the command's scope, and their reports, events, revisions and Approvals.
 type wrappers struct {
 	parts *collection
-	// found are those that the archive has. Their statuses are cleaned, and they have neither objects nor overrides.
+	// found are the wrappers that the archive has. Their statuses are cleaned, and they have neither objects nor overrides.
 	found []v1alpha1.Wrapper
 }
 
-// one reads one wrapper and what is beside it. It returns an error if the wrapper cannot be read.
+// one reads one wrapper, and its reports, events, revisions and Approvals. It returns an error if the wrapper cannot be read.
 func (l *wrappers) one(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) error {
-	// The typed request has an error with similar names.
+	// If there is no such wrapper, the error of connect.Wrapper lists similar names.
 	typed, err := connect.Wrapper(ctx, l.parts.host, kind, namespace, name)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (l *wrappers) one(ctx context.Context, kind v1alpha1.WrapperKind, namespace
 	)
 }
 
-// in reads the wrappers of a namespace, or of the host if namespace is "", and what is beside them.
+// in reads the wrappers of a namespace, or of the host if namespace is "", and their reports, events, revisions and Approvals.
 func (l *wrappers) in(ctx context.Context, namespace string) error {
 	in, within := client.InNamespace(namespace), " in namespace "+namespace
 	if namespace == "" {

@@ -67,8 +67,8 @@ func IsOfTrouble(report metav1.Object, w v1alpha1.Wrapper) bool {
 	return ok && IsOf(report, w)
 }
 
-// Reports reads the MemberReports about objects of a wrapper that are not healthy, sorted by object, reason and member, and cleans them.
-// The error is an *Unreadable.
+// Reports reads the MemberReports about objects of a wrapper that are not healthy, sorted by object, reason and member.
+// Their texts are safe to print (see CleanReport). The error is an *Unreadable.
 func Reports(ctx context.Context, host client.Client, w v1alpha1.Wrapper) ([]v1alpha1.MemberReport, error) {
 	reports, _, err := ReportsAt(ctx, host, w)
 	return reports, err
@@ -103,7 +103,7 @@ func ReportsAt(ctx context.Context, host client.Client, w v1alpha1.Wrapper) ([]v
 	return reports, list.ResourceVersion, nil
 }
 
-// Report reads one MemberReport and cleans it. It returns nil if the report does not exist any more, or has no status yet. The error
+// Report reads one MemberReport, with texts that are safe to print. It returns nil if the report does not exist any more, or has no status yet. The error
 // is an *Unreadable.
 func Report(ctx context.Context, host client.Client, namespace, name string) (*v1alpha1.MemberReport, error) {
 	report := &v1alpha1.MemberReport{}

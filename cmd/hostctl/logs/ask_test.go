@@ -218,23 +218,23 @@ func TestWhyThereIsNoAnswer(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"the manager does not act": {script: func(a *asking, r *answering.Request) { a.late() }, code: exit.Failed,
+		"the manager does not act": {script: func(a *asking, _ *answering.Request) { a.late() }, code: exit.Failed,
 			says: "✗ us-2: no answer within 30s: the manager has not acted on the request: check that it runs"},
 		"the collector does not answer": {script: func(a *asking, r *answering.Request) {
 			r.Refuse(v1alpha1.ReasonRequestPending, "the collector has not answered yet")
 			r.Flush()
 			a.late()
 		}, code: exit.Failed, says: "✗ us-2: no answer within 30s: the collector has not answered yet\n"},
-		"the manager gives no message": {script: func(a *asking, r *answering.Request) { r.Refuse(v1alpha1.ReasonMemberOutdated, "") }, code: exit.Failed,
+		"the manager gives no message": {script: func(_ *asking, r *answering.Request) { r.Refuse(v1alpha1.ReasonMemberOutdated, "") }, code: exit.Failed,
 			says: "✗ us-2: an earlier version joined this member, and it knows no requests: run `hostctl join`"},
 		"a reason of a later version": {script: func(a *asking, r *answering.Request) {
 			r.Refuse("Tired", "")
 			r.Flush()
 			a.late()
 		}, code: exit.Failed, says: "✗ us-2: no answer within 30s: there is no answer: Tired\n"},
-		"another client deletes the request": {script: func(a *asking, r *answering.Request) { r.Delete() }, code: exit.Failed,
+		"another client deletes the request": {script: func(_ *asking, r *answering.Request) { r.Delete() }, code: exit.Failed,
 			says: "✗ us-2: the MemberReport web-us-2 with the request was deleted: run the command again"},
-		"an interrupt":                    {script: func(a *asking, r *answering.Request) { a.interrupt() }, code: exit.Failed, says: "• asking us-2 for the logs of Deployment web\n"},
+		"an interrupt":                    {script: func(a *asking, _ *answering.Request) { a.interrupt() }, code: exit.Failed, says: "• asking us-2 for the logs of Deployment web\n"},
 		"without the right to create":     {refuse: forbidden("create"), code: exit.Failed, says: "Error: hostctl asks members for the logs of Deployment web by MemberReports, and your account may not create memberreports in namespace shop (ClusterRole fairlead-oncall grants it)"},
 		"without the right to watch":      {refuse: forbidden("watch"), code: exit.Failed, says: "✗ us-2: hostctl asks members for the logs of Deployment web by MemberReports, and your account may not watch memberreports"},
 		"a quota":                         {refuse: fails(apierrors.NewForbidden(schema.GroupResource{Resource: "memberreports"}, "", errors.New("exceeded quota: few"))), code: exit.Failed, says: "Error: asking for the logs of Deployment web: memberreports is forbidden: exceeded quota: few"},
@@ -245,11 +245,11 @@ func TestWhyThereIsNoAnswer(t *testing.T) {
 		"-f as JSON":                      {args: []string{"-f", "-o", "json", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --follow prints text only"},
 		"-f of the run before":            {args: []string{"-f", "-p", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --previous shows what the host has"},
 		"the run before of a well object": {args: []string{"-p", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --previous: the host has no log of Deployment/web, and clusters are asked for the present run only"},
-		"a container that is not there":   {script: func(a *asking, r *answering.Request) { r.Answer(running("web-1", "app", "x")) }, args: []string{"--object", "Deployment/web", "--cluster", "us-2", "-c", "y"}, code: exit.Usage, says: "Error: --container y: no container of Deployment web has this name; there are app"},
+		"a container that is not there":   {script: func(_ *asking, r *answering.Request) { r.Answer(running("web-1", "app", "x")) }, args: []string{"--object", "Deployment/web", "--cluster", "us-2", "-c", "y"}, code: exit.Usage, says: "Error: --container y: no container of Deployment web has this name; there are app"},
 		"a time in the future":            {args: []string{"--since", "-5m", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --since -5m0s: give a time in the past"},
-		"without the right to delete":     {script: func(a *asking, r *answering.Request) { r.Answer(running("web-1", "app", "x")) }, refuse: forbidden("delete"), says: "• MemberReport shop/web-us-2 with the request to us-2 was not deleted, and stays until 03:09:05: hostctl asks members"},
-		"the reader of a pipe has gone":   {script: func(a *asking, r *answering.Request) { r.Answer(running("web-1", "app", "x")) }, code: exit.Failed, says: "us-2: Deployment web"},
-		"a reason that stays, with -f":    {script: func(a *asking, r *answering.Request) { r.Refuse(v1alpha1.ReasonObjectNotFound, "") }, args: []string{"--object", "Deployment/web", "--cluster", "us-2", "-f"}, code: exit.Failed, says: "✗ us-2: the wrapper does not list the object any more"},
+		"without the right to delete":     {script: func(_ *asking, r *answering.Request) { r.Answer(running("web-1", "app", "x")) }, refuse: forbidden("delete"), says: "• MemberReport shop/web-us-2 with the request to us-2 was not deleted, and stays until 03:09:05: hostctl asks members"},
+		"the reader of a pipe has gone":   {script: func(_ *asking, r *answering.Request) { r.Answer(running("web-1", "app", "x")) }, code: exit.Failed, says: "us-2: Deployment web"},
+		"a reason that stays, with -f":    {script: func(_ *asking, r *answering.Request) { r.Refuse(v1alpha1.ReasonObjectNotFound, "") }, args: []string{"--object", "Deployment/web", "--cluster", "us-2", "-f"}, code: exit.Failed, says: "✗ us-2: the wrapper does not list the object any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := asks(web(well))

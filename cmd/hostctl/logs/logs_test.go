@@ -180,6 +180,8 @@ func TestWhatStandsBesideTheLogs(t *testing.T) {
 	many.Status.Clusters, many.Status.ClusterCount = []string{"a", "b", "c", "d", "e", "eu-1", "f"}, 120
 	gone := crash()
 	gone.Status.Clusters, gone.Status.ClusterCount = []string{"eu-2"}, 1
+	other := crash()
+	other.Status.Cluster, other.Status.Clusters, other.Status.ClusterCount = "eu-2", []string{"eu-1", "eu-2"}, 2
 	for name, test := range map[string]struct {
 		wrapper *v1alpha1.Federated
 		report  *v1alpha1.MemberReport
@@ -191,6 +193,8 @@ func TestWhatStandsBesideTheLogs(t *testing.T) {
 			"eu-1 (has recovered; eu-2 still shows it): Deployment web: CrashLoopBackOff, received 12s ago\n"},
 		"a member that the manager cannot reach": {web(lost), crash(), nil,
 			"received 12s ago; eu-1 is Unreachable, for 3m, so this is what the manager received before\n"},
+		"a member that the manager cannot reach, and the log of another": {web(lost), other, []string{"--cluster", "eu-1"},
+			"eu-2 (and eu-1 shows the same): Deployment web: CrashLoopBackOff, received 12s ago; eu-1 is Unreachable, for 3m\n"},
 		"a container without an earlier run": {web(asIs), crash(), []string{"--previous"},
 			"eu-1/web-7d9f8b6c5-abcde/proxy: Waiting, ImagePullBackOff: it has no log of an earlier run; the log without --previous has the last run\n"},
 	} {

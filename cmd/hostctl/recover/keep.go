@@ -72,7 +72,7 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 func planOf(held findings) string {
 	w := held[0].wrapper
 	var b strings.Builder
-	fmt.Fprintf(&b, "Once, the host's state of %s will replace the present state on these members:\n",
+	fmt.Fprintf(&b, "The host's state of %s will replace the present state on these members, this one time:\n",
 		marks.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName()))
 	for _, f := range held {
 		fmt.Fprintf(&b, "  %s  %s: %s\n", f.member, f.what, effect(f))

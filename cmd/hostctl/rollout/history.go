@@ -38,8 +38,8 @@ func newHistoryCommand(o *HistoryOptions) *cobra.Command {
 		Short: "List the revisions of a wrapper, or show what one of them changed",
 		Long: `history lists the revisions of a wrapper that the host keeps: the last ten, and those in use. The number of a revision is the
 generation of the wrapper that first had its content. WHO is the user who wrote that content then, and after "again" the last user who
-wrote it again later, for example by an undo. A dash means that the host does not know the user. CLUSTERS is how many clusters hold
-the revision, as the wrapper's status says.
+wrote it again later, for example by an undo. A dash means that the host does not know the user. CLUSTERS is the number of clusters
+that hold the revision, as the wrapper's status says.
 
   current     the newest revision that every placed cluster has held
   update      the revision of the present spec
@@ -48,7 +48,7 @@ the revision, as the wrapper's status says.
 
 With --revision it shows what that revision changed: a diff of objects, overrides and upgrade against the revision before it. With
 approve: Latest each version that the manager takes is a revision too, with the number of the spec: history then shows the changes of
-all of them. It prints on standard error who made each revision, and when. A
+all revisions with that number. It prints on standard error who made each revision, and when. A
 revision that holds a Secret (column CONTENT) is stored encrypted, and hostctl shows nothing of it.`,
 		Example: `  hostctl rollout history shop -n shop
   hostctl rollout history shop -n shop --revision 4`,

@@ -197,8 +197,8 @@ func (p *progress) text(now time.Time, bar bool) (string, error) {
 	return b.String(), nil
 }
 
-// versionWords returns the line about a Subscription with approve: Latest: the version that goes out, and the reason why no later one does. With
-// the zero time as now, the line does not tell since when.
+// versionWords returns the line about a Subscription with approve: Latest: the version that goes out, and the reason why no later one does. If
+// now is the zero time, the line leaves out the age of that version.
 func versionWords(s *v1alpha1.SubscriptionVersion, now time.Time) string {
 	words := fmt.Sprintf("Subscription %s: no version is taken yet", s.Name)
 	if s.CSV != "" {
@@ -217,7 +217,7 @@ func (p *progress) counts() string {
 	return fmt.Sprintf("%d of %d clusters updated", p.Updated, p.Placed)
 }
 
-// sentence returns the state of the rollout as one sentence. With the zero time as now, the sentence does not tell since when.
+// sentence returns the state of the rollout as one sentence. If now is the zero time, the sentence leaves out the age of the state.
 func (p *progress) sentence(now time.Time) string {
 	if p.Ready != "" {
 		return p.unpacedSentence(now)

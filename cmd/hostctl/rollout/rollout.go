@@ -25,8 +25,7 @@ import (
 )
 
 var (
-	// errNoRollout is the error for a wrapper whose spec.rollout has none of the fields with which members change one after the
-	// other.
+	// errNoRollout is the error for a wrapper without a rollout. All members of such a wrapper change at the same time.
 	errNoRollout = errors.New("the wrapper has no rollout: spec.rollout has neither waves nor maxUnavailable, progressDeadlineSeconds or onFailure")
 	errDeleted   = errors.New("the wrapper is being deleted, so it has no rollout")
 )

@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
-// statusOf runs `rollout status`. With -w, it makes the next one of changes to the wrapper before each read but the first. After the last
-// change it interrupts the command.
+// statusOf runs `rollout status`. With -w, it calls the next function in the parameter changes before each read except the first, and
+// interrupts the command after the last of these functions.
 func statusOf(t *testing.T, host client.Client, terminal bool, changes []func(*v1alpha1.Federated), args ...string) result {
 	t.Helper()
 	s := newStreams("")

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// managedBy returns a change of web: the field manager manager owns these fields of the spec. fields is in the format of managedFields.
+// managedBy returns a change of web: the given field manager owns these fields of the spec. They are in the format of managedFields.
 func managedBy(manager, fields string) func(*v1alpha1.Federated) {
 	return func(w *v1alpha1.Federated) {
 		w.ManagedFields = append(w.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,

@@ -46,7 +46,7 @@ func runKubectl(streams genericiooptions.IOStreams, s *sandbox.Sandbox, cluster 
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 && args[0] == "--" { // cobra leaves the dashes in args, because it stops to read flags at the first argument
+	if len(args) > 0 && args[0] == "--" { // cobra leaves the dashes in args, because it stops reading flags at the first argument
 		args = args[1:]
 	}
 	// At Ctrl-C the terminal sends the interrupt to kubectl too, and kubectl decides how to end. So hostctl ignores the interrupt, and

@@ -19,7 +19,7 @@ const (
 	usualWidth = 80
 	// leastWidth is the width to which hostctl wraps on a narrower terminal.
 	leastWidth = 40
-	// MaxText is how many bytes of one text hostctl prints.
+	// MaxText is the largest number of bytes of one text that hostctl prints.
 	MaxText = 4096
 )
 
@@ -67,13 +67,14 @@ type Page struct {
 	strings.Builder
 }
 
-// Add adds a text, cleaned and wrapped. The first line begins with head, which has the given color, and the following lines with
-// indent spaces. The caller has cleaned head.
+// Add adds a text, cleaned and wrapped. The first line begins with the text head, in the given color. Each following line begins
+// with as many spaces as the parameter indent says. The caller has cleaned the text head.
 func (p *Page) Add(color, head string, indent int, text string) {
 	p.AddAfter(p.Paint(color, head), utf8.RuneCountInString(head), indent, text)
 }
 
-// AddAfter does the same as Add for a head that the caller has painted. Without its colors it has used characters.
+// AddAfter does the same as Add for a text head that the caller has painted. The parameter used is the number of its characters,
+// without those that make the colors.
 func (p *Page) AddAfter(head string, used, indent int, text string) {
 	text = health.Clean(text, MaxText)
 	line := head
@@ -94,8 +95,8 @@ func (p *Page) AddAfter(head string, used, indent int, text string) {
 	p.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// AddVerbatim adds a line of a log after indent spaces. It keeps the spaces of the line, replaces each tab by four, and cuts the line at
-// the width of a terminal.
+// AddVerbatim adds a line of a log, after as many spaces as the parameter indent says. It keeps the spaces of the line, replaces each
+// tab by four, and cuts the line at the width of a terminal.
 func (p *Page) AddVerbatim(indent int, line string) {
 	line = strings.ReplaceAll(strings.ReplaceAll(plain.Text(line), "\t", "    "), "\n", " ")
 	text := []rune(strings.Repeat(" ", indent) + line)

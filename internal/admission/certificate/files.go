@@ -12,13 +12,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// checkInterval is how long Files serves a certificate before it reads the folder again. So Files serves a renewed
-// certificate at most this long after it is in the folder.
+// checkInterval is the time for which Files serves a certificate before it reads the folder again. So Files begins to serve
+// a renewed certificate within this time.
 const checkInterval = time.Minute
 
 // Files serves the certificate in the files tls.crt and tls.key of a folder. It reads the files when a TLS connection
-// begins, unless it has read them within checkInterval. Files does not watch the folder, because a watch can fail: the
-// kernel allows a user 128 inotify instances by default, and several control planes on one machine use them up.
+// begins, unless it has read them within checkInterval. Files does not watch the folder, because a watch can fail. By
+// default the kernel allows a user 128 inotify instances, and several control planes on one machine use them up.
 type Files struct {
 	dir   string
 	clock clock.PassiveClock

@@ -35,9 +35,9 @@ type Rotation struct {
 	Names []string
 	// Lifetime is how long a certificate is valid; 0 means one year.
 	Lifetime time.Duration
-	// Ahead is how long before the expiry of a certificate the leader renews it; 0 means 90 days.
+	// Ahead is the time before the expiry of a certificate at which the leader renews it; 0 means 90 days.
 	Ahead time.Duration
-	// Every is how often the leader checks whether the renewal is due; 0 means 12 hours.
+	// Every is the interval at which the leader checks whether the renewal is due; 0 means 12 hours.
 	Every time.Duration
 }
 
@@ -60,9 +60,11 @@ func Rotate(ctx context.Context, mgr manager.Manager, r Rotation) error {
 			{Name: configuration, Type: rotator.Mutating},
 			{Name: configuration, Type: rotator.Validating},
 		},
-		FieldOwner:             "fairlead-manager",
-		RequireLeaderElection:  true,
-		IsReady:                make(chan struct{}), // the rotator closes this channel; the manager's readiness probe calls the webhooks' server instead
+		FieldOwner:            "fairlead-manager",
+		RequireLeaderElection: true,
+		// The rotator closes this channel when the certificate is ready. The manager does not wait for that, because its
+		// readiness probe calls the webhooks' server.
+		IsReady:                make(chan struct{}),
 		ServerCertDuration:     r.Lifetime,
 		LookaheadInterval:      r.Ahead,
 		RotationCheckFrequency: r.Every,

@@ -97,7 +97,8 @@ func (i Image) check() error {
 	return errors.Join(wrong...)
 }
 
-// Named returns the image ref, as in registry.your.org/fairlead/manager:v1@sha256:…, with the pull policy of i.
+// Named returns the image with the name ref, as in registry.your.org/fairlead/manager:v1@sha256:…, and with the pull policy
+// of i.
 func (i Image) Named(ref string) (Image, error) {
 	name, err := imagename.Parse(ref)
 	if err != nil {
@@ -108,7 +109,7 @@ func (i Image) Named(ref string) (Image, error) {
 }
 
 // Reference returns the image in the form that the field image of a container needs: with the digest, or else the tag. If
-// the image has neither, it gets the argument tag.
+// the image has neither, Reference uses the argument tag.
 func (i Image) Reference(tag string) string {
 	switch {
 	case i.Digest != "":

@@ -227,7 +227,8 @@ func asMap(v any) (map[string]any, error) {
 	return m, nil
 }
 
-// SetImage returns the values file text with the manager's image set to ref. The other values stay as they are.
+// SetImage sets the manager's image to ref in a values file, and returns the new content of the file. The argument text is
+// the present content. The other values stay as they are.
 func SetImage(text []byte, ref string) ([]byte, error) {
 	image, err := Default().Image.Named(ref)
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 // goneTimeout is how long AwaitGone waits, for example for objects that an earlier unjoin is still deleting.
 const goneTimeout = 60 * time.Second
 
-// Put creates or updates an object and returns it. obj needs only a name. If an object of that name exists, Put calls fill
-// with it, and writes it only if fill changed something. If none exists, Put calls fill with a copy of obj and creates the
-// result. fill must change only Fairlead's fields.
+// Put creates or updates an object and returns it. obj needs only a name. If an object of that name exists, Put calls the
+// function fill with it, and writes it only if the function changed something. If none exists, Put calls the function with
+// a copy of obj and creates the result. The function must change only Fairlead's fields.
 func Put[T client.Object](ctx context.Context, c Cluster, obj T, fill func(T)) (T, steps.Outcome, error) {
 	var there T
 	var outcome steps.Outcome
@@ -39,7 +39,7 @@ func Put[T client.Object](ctx context.Context, c Cluster, obj T, fill func(T)) (
 
 // Retriable reports whether it can help to read the object again and repeat the write. It can if another client, for
 // example the garbage collector, wrote or deleted the object first. Retriable is also true if the namespace does not exist
-// or the cluster does not serve the kind, because the API server answers in the same way; the repeated write then fails
+// or the cluster does not serve the kind, because the API server answers in the same way. The repeated write then fails
 // too.
 func Retriable(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || Absent(err)
@@ -132,7 +132,7 @@ func (c Cluster) CreateOptions() []client.CreateOption {
 	return opts
 }
 
-// UpdateOptions returns the same options for an update.
+// UpdateOptions returns the options of CreateOptions for an update.
 func (c Cluster) UpdateOptions() []client.UpdateOption {
 	opts := []client.UpdateOption{client.FieldOwner(FieldManager)}
 	if c.DryRun {
@@ -141,7 +141,7 @@ func (c Cluster) UpdateOptions() []client.UpdateOption {
 	return opts
 }
 
-// PatchOptions returns the same options for a patch.
+// PatchOptions returns the options of CreateOptions for a patch.
 func (c Cluster) PatchOptions() []client.PatchOption {
 	opts := []client.PatchOption{client.FieldOwner(FieldManager)}
 	if c.DryRun {
@@ -150,7 +150,7 @@ func (c Cluster) PatchOptions() []client.PatchOption {
 	return opts
 }
 
-// ApplyOptions returns the same options for a server-side apply, which takes fields from other field managers.
+// ApplyOptions returns the options of CreateOptions for a server-side apply, which takes fields from other field managers.
 func (c Cluster) ApplyOptions() []client.ApplyOption {
 	opts := []client.ApplyOption{client.FieldOwner(FieldManager), client.ForceOwnership}
 	if c.DryRun {

@@ -25,8 +25,8 @@ const (
 	user = 65532
 	// tokenSeconds is the lifetime of the pod's token, in seconds. The kubelet renews the token after four fifths of its lifetime.
 	tokenSeconds = 3600
-	// leaveSeconds is how many seconds the pod stays on a node that does not answer. The default of Kubernetes is five
-	// minutes, and no collector would observe the member in that time.
+	// leaveSeconds is the number of seconds for which the pod stays on a node that does not answer. The default of
+	// Kubernetes is five minutes. No collector would observe the member in that time.
 	leaveSeconds = 60
 
 	labelManagedBy = "app.kubernetes.io/managed-by"
@@ -43,7 +43,7 @@ func Labels() map[string]string {
 // collector of their own under the same name.
 func IsOurs(obj metav1.Object) bool { return obj.GetLabels()[labelManagedBy] == managedBy }
 
-// MarkOurs adds to labels the label that the function IsOurs looks for, and returns labels.
+// MarkOurs adds one label to a map of labels, the one that the function IsOurs looks for. It returns the same map.
 func MarkOurs(labels map[string]string) map[string]string {
 	labels[labelManagedBy] = managedBy
 	return labels

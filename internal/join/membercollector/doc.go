@@ -12,8 +12,8 @@
 // each write carries the resourceVersion that the collector has read, so the API server refuses a write that is based on
 // an older state.
 //
-// The token is projected, bound to the pod, valid for an hour, and renewed by the kubelet. The token becomes invalid when
-// the pod is deleted.
+// The collector's token is projected into its pod. It is bound to the pod, valid for an hour, and renewed by the kubelet.
+// It becomes invalid when the pod is deleted.
 //
 // The image has the registry and the tag of the host's manager. So a join after an upgrade of the host upgrades the
 // collector too. Members need access to the host's registry, or to a mirror of it.

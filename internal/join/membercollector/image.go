@@ -23,9 +23,9 @@ const (
 )
 
 const (
-	// AnnotationCollectorImage is an annotation whose value is an image of the collector. On the manager's Deployment it
-	// is the image for the collectors of all members. The host's installation sets it if hostctl cannot derive that image
-	// from the manager's image. On a collector's Deployment it is the image that the user gave to a join.
+	// AnnotationCollectorImage is an annotation whose value is an image of the collector. On the manager's Deployment it is
+	// the image for the collectors of all members. An administrator of the host can set it, for example if hostctl cannot
+	// derive that image from the manager's image. On a collector's Deployment it is the image that the user gave to a join.
 	AnnotationCollectorImage = v1alpha1.Group + "/collector-image"
 	// annotationManagerImage is an annotation on a collector's Deployment. Its value is the image that the manager had
 	// when a join set AnnotationCollectorImage.
@@ -70,8 +70,8 @@ func containerOf(d *appsv1.Deployment, name string) corev1.Container {
 	return corev1.Container{}
 }
 
-// chosenImage is the image of a collector. If the user gave the image to this or an earlier join, annotations record it for
-// the next join; nil for any other image.
+// chosenImage is the image of a collector. If the user gave the image to this or an earlier join, the field annotations
+// records it for the next join. For any other image that field is nil.
 type chosenImage struct {
 	image       string
 	annotations map[string]string

@@ -27,8 +27,8 @@ type Given struct {
 	// Registry is HOST[:PORT][/PREFIX]. The member pulls the image `collector` from this registry, with the tag of the
 	// manager's image.
 	Registry string
-	// PullSecrets are names of Secrets in fairlead-system. The join copies these Secrets from the host to the member. A
-	// Secret of such a name that no join created on the member stays as it is, and is used instead.
+	// PullSecrets are names of Secrets in fairlead-system. The join copies these Secrets from the host to the member. If
+	// the member has a Secret of such a name that no join created, that Secret stays as it is and serves instead.
 	PullSecrets []string
 	// Tolerations are KEY[=VALUE][:EFFECT], or :EFFECT for every taint of an effect.
 	Tolerations []string
@@ -69,7 +69,7 @@ type Settings struct {
 	PullSecrets []string
 	// FromHost lists the PullSecrets that a join copies from the host. Only the flags of the join and the manager's
 	// Deployment can name these. A name that is only in the collector's Deployment on the member is not enough, because a
-	// user of the member may have put it there to get a Secret of the host.
+	// user of the member may have put the name there to get a Secret of the host.
 	FromHost    []string
 	Tolerations []corev1.Toleration
 

@@ -23,14 +23,14 @@ type State struct {
 	Available bool
 	// Image is the image in the Deployment; "" if there is no Deployment.
 	Image string
-	// Reason is why the collector does not run in the version that the Deployment names; "" if it runs.
+	// Reason is the reason why the collector does not run in the version that the Deployment names; "" if it runs.
 	Reason string
 	// Message explains Reason to the person on call; "" if Reason is "".
 	Message string
 }
 
-// StateOf computes the state from the collector's Deployment, which may be nil, and its pods. Reason is then a reason of
-// the conditions of a MemberCluster.
+// StateOf computes the state from the collector's Deployment, which may be nil, and its pods. The field Reason of the
+// result is one of the reasons of MemberCluster conditions; "" if the collector runs.
 func StateOf(d *appsv1.Deployment, pods []corev1.Pod) State {
 	if d == nil || !IsOurs(d) {
 		return State{Reason: v1alpha1.ReasonDeploymentMissing, Message: fmt.Sprintf("the Deployment %s/%s does not exist", v1alpha1.SystemNamespace, Name)}

@@ -58,7 +58,7 @@ func (i Installation) putAccounts(ctx context.Context, p cluster.Pair) (tokens.A
 	t.Add(outcome)
 	p.Steps.Done(t.Outcome(), p.Member.Name+": account "+permissions.HostAccount+", "+permissions.CollectorAccount, "")
 	if i.Collector.Mode == v1alpha1.CollectorExternal && outcome == steps.Created && !p.Member.DryRun {
-		p.Steps.Note("the collector's account on %s is new, and its API server refuses the tokens of the earlier account. %s", p.Member.Name, NewCollectorToken)
+		p.Steps.Note("the collector's account on %s is new, and the member's API server refuses the tokens of the earlier account. %s", p.Member.Name, NewCollectorToken)
 	}
 	p.Steps.Done(roles, p.Member.Name+": roles in "+v1alpha1.SystemNamespace, "")
 	return tokens.Accounts{Host: account, Collector: collectorAccount}, nil
@@ -109,7 +109,7 @@ func (i Installation) dropCollectorAccount(ctx context.Context, p cluster.Pair, 
 	return p.Member.Remove(ctx, account)
 }
 
-// mayKeepAccount reports whether the collector's account can stay: the party that runs the collector in this mode must have
+// mayKeepAccount reports whether the collector's account can stay. The party that runs the collector in this mode must have
 // tokens of the account, and no other party may have any. The host has tokens if its Secret holds one (hostHolds), and may
 // have some if its Role lets it create tokens (hostMay). The pods of a collector's Deployment on the member have tokens
 // (deployed). In mode External an administrator creates the tokens, so neither the host nor such pods may have any.
@@ -125,7 +125,7 @@ func mayKeepAccount(mode v1alpha1.CollectorMode, hostHolds, hostMay, deployed bo
 }
 
 // hostMayCreateTokens reports whether the Role on the member, which an earlier join wrote, lets the host create tokens of
-// an account. The Secret at the host does not prove that the host has no token: the host can store a token elsewhere, and a
+// an account. The Secret at the host does not prove that the host has no token. The host can store a token elsewhere, and a
 // person can delete the Secret.
 func hostMayCreateTokens(ctx context.Context, member cluster.Cluster, account string) (bool, error) {
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}}

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// Collector says where the collector of a member runs, and how it runs on the member.
+// Collector has the mode of a member's collector, and the settings with which a collector runs on the member.
 type Collector struct {
 	// Mode is where the collector runs after the join.
 	Mode v1alpha1.CollectorMode
@@ -80,7 +80,7 @@ func (c *Collector) Put(ctx context.Context, p cluster.Pair, owner client.Object
 	return nil
 }
 
-// State reads why the collector does not run on the member.
+// State reads whether the collector runs on the member and, if it does not run, why not.
 func (c *Collector) State(ctx context.Context, member cluster.Cluster) (membercollector.State, error) {
 	deployment, err := c.present(ctx, member)
 	if err != nil {

@@ -45,7 +45,9 @@ func (i Installation) Run(ctx context.Context, p cluster.Pair) (tokens.Accounts,
 	if err != nil {
 		return tokens.Accounts{}, err
 	}
-	if i.EarlierNamespaces == "" { // else an earlier join has labelled them. Labelling again would open every namespace on which the host has put the same marks since
+	// If an earlier join recorded a policy, that join labelled the namespaces. Labelling again would also open every namespace on
+	// which the host has put the same marks since then.
+	if i.EarlierNamespaces == "" {
 		if err := markMade(ctx, p); err != nil {
 			return tokens.Accounts{}, err
 		}
@@ -57,7 +59,7 @@ func (i Installation) Run(ctx context.Context, p cluster.Pair) (tokens.Accounts,
 }
 
 // putNamespace creates the namespace fairlead-system. If the host joins itself (ownMember), the namespace is the host's
-// own. Without LabelMade on it, an unjoin will not delete the namespace.
+// own. Then putNamespace does not set LabelMade, so that an unjoin does not delete the namespace.
 func putNamespace(ctx context.Context, p cluster.Pair, ownMember bool) error {
 	_, outcome, err := cluster.Put(ctx, p.Member, cluster.SystemNamespace(), func(ns *corev1.Namespace) {
 		if ns.UID == "" && !ownMember {

@@ -16,8 +16,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// PutMembership writes the Membership, which names the host of the member. It refuses to overwrite the Membership of another
-// host, except the host with the uid from, from which this join takes the member.
+// PutMembership writes the Membership, which names the host of the member. It refuses to overwrite the Membership of
+// another host. The only exception is the host from which this join takes the member; the argument from is the uid of that
+// host.
 func PutMembership(ctx context.Context, member cluster.Cluster, spec v1alpha1.MembershipSpec, from types.UID) (steps.Outcome, error) {
 	var other *v1alpha1.HostIdentity
 	_, outcome, err := cluster.Put(ctx, member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, func(m *v1alpha1.Membership) {

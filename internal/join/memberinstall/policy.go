@@ -58,9 +58,9 @@ func putPolicy(
 	return nil
 }
 
-// markMade puts LabelMade on namespaces that a manager of an earlier version created for a ClusterFederated without this
-// label. The admission policy recognises open namespaces by their labels only. Without the label it would close these
-// namespaces to the host.
+// markMade puts LabelMade on the namespaces that a manager of an earlier version created for a ClusterFederated. That
+// version did not set the label. The admission policy recognises open namespaces by their labels only. Without the label it
+// would close these namespaces to the host.
 func markMade(ctx context.Context, p cluster.Pair) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
@@ -83,10 +83,11 @@ func markMade(ctx context.Context, p cluster.Pair) error {
 	return nil
 }
 
-// AwaitEnforced waits until the member's API server enforces the admission policy for the host's account. The join gives
-// the host its token only afterwards. To find out, AwaitEnforced uses that token to create the test Delivery (see permissions.Question)
-// as a dry run. The policy refuses it with a message that contains the policy's digest. If a member has several API
-// servers, AwaitEnforced asks one of them. The others load the policy within about a second.
+// AwaitEnforced waits until the member's API server enforces the admission policy for the host's account. To find out,
+// AwaitEnforced creates the test Delivery (see permissions.Question) as a dry run, with the host's token. The policy
+// refuses the Delivery with a message that contains the policy's digest. The join gives the host that token only
+// afterwards. If a member has several API servers, AwaitEnforced asks one of them. The others load the policy within about
+// a second.
 func AwaitEnforced(
 	ctx context.Context, member cluster.Cluster, namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode, hostToken string,
 ) error {

@@ -66,9 +66,9 @@ func (c *Collector) putPullSecrets(ctx context.Context, p cluster.Pair, owner cl
 	return c.dropPullSecrets(ctx, p, c.Settings.PullSecrets)
 }
 
-// putPullSecret copies a Secret of the host to the member only if the user's flags or the host's manager name it. A name
-// in the collector's Deployment on the member is not enough: a user of the member can write any name there, and could so
-// make the join copy any Secret of the host to the member.
+// putPullSecret copies a Secret of the host to the member only if the user's flags or the host's manager name it. A name in
+// the collector's Deployment on the member is not enough. A user of the member can write any name there, and could so make
+// the join copy any Secret of the host to the member.
 func (c *Collector) putPullSecret(ctx context.Context, p cluster.Pair, name string, owner client.Object) (steps.Outcome, error) {
 	there := c.pullSecrets[name]
 	fromHost := slices.Contains(c.Settings.FromHost, name)

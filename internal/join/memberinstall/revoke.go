@@ -115,11 +115,11 @@ func isAccount(s rbacv1.Subject) bool {
 		(s.Name == permissions.HostAccount || s.Name == permissions.CollectorAccount)
 }
 
-// AwaitForgotten waits until no API server of the member can accept a token of the deleted account. It waits for the fixed
-// time memory, because a member may have several API servers, and a test request would reach only one of them. It waits
-// even if this join found no account, because another client may have deleted the account a moment ago. If the user stops
-// the join during the wait, the error begins with the text in the argument stopped. In a dry run AwaitForgotten does not
-// wait.
+// AwaitForgotten waits until no API server of the member can accept a token of the deleted account. It waits for a fixed
+// time, the argument memory. A member may have several API servers, and a test request would reach only one of them. It
+// waits even if this join found no account, because another client may have deleted the account a moment ago. If the user
+// stops the join during the wait, the error begins with the text in the argument stopped. In a dry run AwaitForgotten does
+// not wait.
 func AwaitForgotten(ctx context.Context, p cluster.Pair, memory time.Duration, stopped string) error {
 	if p.Member.DryRun {
 		return nil

@@ -22,7 +22,7 @@ import (
 const HostUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + HostAccount
 
 // policyQuestion is the name of a test Delivery. A join creates it as a dry run, to learn which policy the API server
-// enforces: the policy refuses this Delivery with a message that contains the policy's digest.
+// enforces. The policy refuses this Delivery with a message that contains the policy's digest.
 const policyQuestion = "admission-policy"
 
 // policyVariables are the CEL variables of the policy's rules. The variable home is the namespace of the request's object;
@@ -117,8 +117,8 @@ func refuseUnless(expression, message string) admissionregistrationv1.Validation
 // the account only the namespaces of the namespace policy, and only the tokens that the host needs in the collector mode.
 // PolicySpec sets even the fields for which the API server has a default, so that a second join finds no difference.
 //
-// digest identifies the rules. The policy refuses the test Delivery (see Question) with a message that contains digest,
-// which proves to a join that the API server enforces these rules.
+// digest identifies the rules. The policy refuses the test Delivery (see Question) with a message that contains the digest.
+// The message proves to a join that the API server enforces these rules.
 func PolicySpec(
 	namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode,
 ) (spec admissionregistrationv1.ValidatingAdmissionPolicySpec, digest string) {

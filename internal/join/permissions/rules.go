@@ -13,8 +13,8 @@ import (
 
 // The names of objects that a join creates on a member.
 const (
-	// HostAccount is the host's service account on a member. The Role and the ClusterRole that the account has whatever the
-	// grants are, and their bindings, have the same name.
+	// HostAccount is the host's service account on a member. The name is also that of the Role and the ClusterRole that the
+	// account has under all grants, and of their bindings.
 	HostAccount = "fairlead-host"
 	// CollectorAccount is the service account of the collector. Its tokens are in the manager (collector: Host), in the
 	// collector's pod (Member), or with the person who runs the collector (External).
@@ -107,13 +107,15 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 	return rules
 }
 
-// collectorRules returns the rights at cluster scope that a collector has on every member, whatever the grants are: it may
-// read what it needs to judge objects and to report facts about the cluster, and may write the status of the Membership.
+// collectorRules returns the rights at cluster scope that a collector has on every member, whatever the grants are. The
+// collector may read the kinds that it needs to judge objects and to report facts about the cluster. It may write the
+// status of the Membership.
 func collectorRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		read("", "events", "nodes"),
-		// The pods of an unhealthy workload and the logs of its containers show why it is unhealthy. So do the pods of an operator
-		// that OLM installs, whose Deployment no grant has to include. The collector reads no other pods, but RBAC cannot say that.
+		// The pods of an unhealthy workload and the logs of its containers show why it is unhealthy. The collector also
+		// needs the pods of an operator that OLM installs, although no grant has to include that operator's Deployment. It
+		// reads no other pods, but RBAC cannot say that.
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}},

@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
-// maxExchanges is how often a join tries to exchange the tokens. The join tries again if another client has written the
-// Secret at the host since the join read it.
+// maxExchanges is the largest number of attempts in which a join tries to exchange the tokens. It tries again if another
+// client has written the Secret at the host since the join read it.
 const maxExchanges = 5
 
 // errSecretMoved means that another client wrote, created or deleted the Secret at the host after the join had read it.
@@ -38,9 +38,9 @@ var errSecretMoved = errors.New("other clients wrote it at the same time: join a
 // Without the check of step 3, the join could store a token that a renewal has replaced and that the manager is about to
 // revoke. The host would then have no access.
 //
-// In step 3 the join also adds token Secrets to the list of tokens to revoke: those whose tokens the host does not have,
-// because a join or a manager was killed before it stored them. Such a token Secret may instead belong to a renewal that is
-// still running. That renewal read the Secret at the host before the write of step 3. So the API server refuses the
+// In step 3 the join also adds token Secrets to the list of tokens to revoke, if the host does not have their tokens. That
+// happens when a join or a manager is killed before it stores a token. Such a token Secret may instead belong to a renewal
+// that is still running. That renewal read the Secret at the host before the write of step 3. So the API server refuses the
 // renewal's own write, and its token never comes into use.
 type Exchange struct {
 	Host, Member cluster.Cluster
@@ -50,13 +50,13 @@ type Exchange struct {
 	Collector v1alpha1.CollectorMode
 	// Binding is stored together with the tokens. Its field Cluster is the name of the MemberCluster and of the Secret.
 	Binding credentials.Binding
-	// BeforeStore runs once, after the first attempt that obtains its tokens has them, and before the join stores them.
-	// hostToken is the host's token.
+	// BeforeStore runs once, in the first attempt that has obtained tokens, before the join stores them. hostToken is the
+	// host's token.
 	BeforeStore func(ctx context.Context, hostToken string) error
 }
 
-// Run exchanges the tokens of the accounts. It returns when the host's token expires; zero if a dry run would request a new
-// token.
+// Run exchanges the tokens of the accounts. It returns the time at which the host's token expires; zero if a dry run would
+// request a new token.
 func (e Exchange) Run(ctx context.Context, accounts Accounts) (expires time.Time, err error) {
 	before := e.BeforeStore
 	for n := 1; ; n++ {
@@ -74,7 +74,7 @@ func (e Exchange) Run(ctx context.Context, accounts Accounts) (expires time.Time
 		if accounts, err = accounts.ReadAgain(ctx, e.Member); err != nil {
 			return time.Time{}, err
 		}
-		if a.isPrepared { // an attempt that ended earlier leaves this to the next one
+		if a.isPrepared { // if this attempt ended before it called BeforeStore, the next attempt calls it
 			before = func(context.Context, string) error { return nil }
 		}
 	}

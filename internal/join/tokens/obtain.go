@@ -92,7 +92,7 @@ func (a *attempt) keep(ctx context.Context, key string, account *corev1.ServiceA
 	}
 	switch {
 	case have.BoundTo() == "":
-		return "the host's token is bound to no Secret, so the host could not revoke it without its account", have, nil
+		return "the host's token is bound to no Secret, so only the deletion of its account could revoke it", have, nil
 	case !a.present.mayHold(have.secret): // checked here, because an API server may accept a revoked token from its cache for a few seconds
 		return "the host's token was revoked", have, nil
 	}

@@ -17,14 +17,15 @@ import (
 
 // Renewal is the result of Renew for the tokens of a member.
 type Renewal struct {
-	// Expires is when the host's token in the Secret expires; zero if the Secret holds credentials that Fairlead did not issue.
+	// Expires is the time at which the host's token in the Secret expires; zero if the Secret holds credentials that
+	// Fairlead did not issue.
 	Expires time.Time
-	// Due is when the first of the tokens is due for renewal; zero if Fairlead renews none of them.
+	// Due is the time at which the first of the tokens is due for renewal; zero if Fairlead renews none of them.
 	Due time.Time
 	// Renewed is true if the Secret holds a new token.
 	Renewed bool
 	// Shared is true if the Secret at the host has no token of the collector's account. If the collector runs inside the
-	// manager, an earlier version joined the member, and the collector uses the host's token.
+	// manager and Shared is true, then an earlier version joined the member. The collector uses the host's token.
 	Shared bool
 	// Unbound is true if the host's token is bound to no token Secret, because the Role that an earlier version wrote does
 	// not let the host create one. Such a token can be revoked only by deleting its account.
@@ -40,17 +41,17 @@ type Renewal struct {
 type Overdue struct {
 	// Account is the service account of the token.
 	Account string
-	// Since is when the renewal was due.
+	// Since is the time at which the renewal was due.
 	Since time.Time
-	// Expires is when the token expires.
+	// Expires is the time at which the token expires.
 	Expires time.Time
 	// Err is the error of the last attempt.
 	Err error
 }
 
-// overdueAfter is how long after the due time renewals may fail before Renew reports the failure. A join at the same time
-// or a short outage makes only a few attempts fail. If less than twice overdueAfter lies between the due time and the
-// expiry, Renew waits for half of that time instead.
+// overdueAfter is the time for which renewals may fail after the due time, before Renew reports the failure. A join at the
+// same time or a short outage makes only a few attempts fail. If less than twice overdueAfter lies between the due time and
+// the expiry, Renew waits for half of that time instead.
 const overdueAfter = time.Hour
 
 // Renew replaces the tokens in the Secret at the host by new tokens of the member: the host's token, and the collector's
@@ -58,11 +59,12 @@ const overdueAfter = time.Hour
 // old token works until Revoke is called, so no connection breaks before that. Renew does not replace credentials that a
 // person put into the Secret, such as a certificate or a token without an expiry.
 //
-// now is the time by the member's clock, because the member's API server writes the times into the tokens. If the host's
-// clock differed by more than a token's lifetime, Renew would renew the token never or always.
+// now is the time by the member's clock, because the member's API server writes the times into the tokens. If now came from
+// the host's clock, and the two clocks differed by more than a token's lifetime, Renew would renew the token never or
+// always.
 //
-// Renew drops a new token in two cases: accepts, which tries the token on the member, returns an error; or the new token is
-// already due at the time now, because the clocks on the member disagree.
+// Renew drops a new token in two cases. In one, the function accepts, which tries the token on the member, returns an
+// error. In the other, the new token is already due, because the clocks on the member disagree.
 func Renew(
 	ctx context.Context, host, member client.Client, accepts func(ctx context.Context, token string) error, secret *corev1.Secret, now time.Time,
 ) (Renewal, error) {
@@ -152,8 +154,8 @@ func (r *renewer) giveUp(ctx context.Context, name string) error {
 	return nil
 }
 
-// CollectorTokenExpires returns when the collector's token in a Secret at the host expires. It returns zero if the Secret has
-// no such token, or if the token has no expiry.
+// CollectorTokenExpires returns the time at which the collector's token in a Secret at the host expires. It returns zero if
+// the Secret has no such token, or if the token has no expiry.
 func CollectorTokenExpires(secret *corev1.Secret) time.Time {
 	have, _ := Read(string(secret.Data[v1alpha1.SecretCollectorToken])) // without a token the result is the zero value
 	return have.Expires

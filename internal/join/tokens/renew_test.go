@@ -28,8 +28,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/errortext"
 )
 
-// tokenFor returns a token with these times, bound to the Secret boundTo; "" for none. Only the parts that readToken reads
-// are valid.
+// tokenFor returns a token with these times, bound to the Secret boundTo; "" for none. Only the parts that the function
+// Read reads are valid.
 func tokenFor(issued, expires time.Time, boundTo string) string {
 	secret := ""
 	if boundTo != "" {

@@ -25,7 +25,7 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 	names := permissions.TokenSecrets(permissions.HostAccount)
 	r := &renewing{issued: now, expires: now.Add(30 * 24 * time.Hour)}
 	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
-	join := r.secret.DeepCopy() // the Secret at the host as a join has read it, which then created the token Secret names[1]
+	join := r.secret.DeepCopy() // the Secret at the host, as read by a join that then created the token Secret names[1]
 	deleted := false
 	makes := interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {

@@ -26,7 +26,7 @@ var tokenKeys = map[string]string{v1alpha1.SecretToken: permissions.HostAccount,
 // and the argument by is its new data.
 //
 // The new list has the lines of the present list, the token Secrets in lost, and those of the tokens that the new data
-// replaces. If the new data has no token of an account, the list has no token Secret of that account: either the join has
+// replaces. If the new data has no token of an account, the list has no token Secret of that account. Either the join has
 // deleted the account, or the host may not revoke its tokens.
 func supersede(data, by map[string][]byte, lost []tokenSecret) []byte {
 	lines := strings.Fields(string(data[v1alpha1.SecretSuperseded]))

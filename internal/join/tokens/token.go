@@ -19,7 +19,8 @@ const (
 	// until its token has expired, a user has to join the member again.
 	tokenLifetime = 30 * 24 * time.Hour
 	// tokenAge is the age at which the manager replaces and revokes a token, so that a stolen token does not work for
-	// longer. The manager replaces a token with a lifetime of less than three times tokenAge after a third of its lifetime.
+	// longer. If the lifetime of a token is less than three times tokenAge, the manager replaces the token after a third of
+	// that lifetime.
 	tokenAge = 24 * time.Hour
 )
 
@@ -39,7 +40,7 @@ type Credential struct {
 // BoundTo returns the name of the token Secret to which the token is bound; "" if it is bound to none.
 func (c Credential) BoundTo() string { return c.secret.name }
 
-// due returns when a new token has to replace this token.
+// due returns the time at which a new token has to replace this token.
 func (c Credential) due() time.Time {
 	return c.issued.Add(min(tokenAge, c.Expires.Sub(c.issued)/3))
 }

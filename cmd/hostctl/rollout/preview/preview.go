@@ -60,12 +60,12 @@ type Preview struct {
 type wavePreview struct {
 	Name     string `json:"name"`
 	Clusters int    `json:"clusters"`
-	// MaxConcurrent bounds the members of the wave that change at the same time.
+	// MaxConcurrent is the largest number of members of the wave that change at the same time.
 	MaxConcurrent int   `json:"maxConcurrent"`
 	SoakSeconds   int64 `json:"soakSeconds,omitempty"`
 	MaxFailures   int   `json:"maxFailures,omitempty"`
-	// Stage is how far the present rollout is with this wave; "" if it has not begun the wave, or if the change of the wrapper makes
-	// the wave begin again.
+	// Stage is the progress of the present rollout in this wave. It is "" if the rollout has not begun the wave, or if the change of
+	// the wrapper makes the wave begin again.
 	Stage waveStage `json:"stage,omitempty"`
 	// Approval is Manual if the wave needs an Approval; "" if it needs none.
 	Approval v1alpha1.WaveApproval `json:"approval,omitempty"`
@@ -74,7 +74,7 @@ type wavePreview struct {
 	Changes []change `json:"changes"`
 }
 
-// waveStage is how far the present rollout is with a wave.
+// waveStage is the progress of the present rollout in a wave.
 type waveStage string
 
 const (
@@ -194,8 +194,8 @@ func (p *Proposal) notes(isNewRevision bool) []string {
 	return notes
 }
 
-// stage returns how far the present rollout is with wave i. It returns "" if it has not begun the wave, or if the author has changed the
-// waves.
+// stage returns the progress of the present rollout in the wave with index i. It returns "" if the rollout has not begun the wave, or if
+// the author has changed the waves.
 func (p *Proposal) stage(waves []rollout.Wave, i int) waveStage {
 	r := &p.Present.WrapperStatus().Rollout
 	current := slices.IndexFunc(waves, func(w rollout.Wave) bool { return w.Name == r.Wave })
@@ -214,7 +214,7 @@ func (p *Proposal) stage(waves []rollout.Wave, i int) waveStage {
 	return ""
 }
 
-// add adds a member to the entry of the members with the same change.
+// add adds a member to the entry for its change. Members with the same change share an entry.
 func (w *wavePreview) add(name string, c change) {
 	w.Clusters++
 	for i := range w.Changes {

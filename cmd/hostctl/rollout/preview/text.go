@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNames bounds the members that the text names. The output of -o json names all of them.
+// maxNames is the largest number of members that one list in the text names. The output of -o json names all of them.
 const maxNames = 20
 
 // Text returns the preview as a text for people.

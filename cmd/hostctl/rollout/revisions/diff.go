@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// diffContext is how many unchanged lines a diff shows before and after a change.
+	// diffContext is the number of unchanged lines that a diff shows before and after a change.
 	diffContext = 3
-	// nothing stands in a diff for the file of an object that does not exist on that side, as in the output of diff -N.
+	// The constant nothing takes the place of a file name in a diff, if the object does not exist on that side, as in the output of diff -N.
 	nothing = "/dev/null"
 )
 
