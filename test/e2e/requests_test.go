@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,6 +71,21 @@ func (f *TestFleet) startHostctl(args ...string) (stdout, stderr *output, interr
 	}
 }
 
+// log adds a line to the log of each simulated container of a member. After the spec it takes the line away.
+func (f *TestFleet) log(member, line string) {
+	GinkgoHelper()
+	cluster, err := f.Sandbox.Cluster(member)
+	Expect(err).NotTo(HaveOccurred())
+	file, err := os.OpenFile(filepath.Join(cluster.Dir, "pod.log"), os.O_APPEND|os.O_WRONLY, 0)
+	Expect(err).NotTo(HaveOccurred())
+	before, err := file.Stat()
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(os.Truncate(file.Name(), before.Size())).To(Succeed()) })
+	_, err = file.WriteString(time.Now().UTC().Format("2006-01-02T15:04:05.000000000Z") + " stdout F " + line + "\n")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(file.Close()).To(Succeed())
+}
+
 var _ = Describe("When a person asks about an object that is healthy", needsSimulation, func() {
 	It("gets its log and its events, with one role in one namespace and without access to a member", func(ctx SpecContext) {
 		shop, other := newShop(ctx), newShop(ctx)
@@ -103,6 +119,8 @@ var _ = Describe("When a person asks about an object that is healthy", needsSimu
 		stdout, stderr, interrupt := fleet.startHostctl("logs", "web", "-n", shop, "--kubeconfig", person, "--object", "Deployment/web", "-f")
 		Eventually(ctx, stdout.String).Should(MatchRegexp(line))
 		Expect(fleet.Member("member-1").delivery(ctx, web).Spec.Requests).To(ConsistOf(And(HaveField("Name", "web"), HaveField("Type", v1alpha1.EvidenceLogs))))
+		fleet.log("member-1", "A further line.")
+		Eventually(ctx, stdout.String).Should(MatchRegexp(`\[member-1/web-[^/]+/app\] A further line\.`), stderr.String())
 		edit(ctx, web, func(w *v1alpha1.Federated) {
 			more := deployment("web", "")
 			more.Object["spec"].(map[string]any)["replicas"] = int64(2)
@@ -110,6 +128,9 @@ var _ = Describe("When a person asks about an object that is healthy", needsSimu
 		})
 		Eventually(ctx, stdout.String).Should(MatchRegexp(`(?s)`+line+`.*`+line), stderr.String())
 		Expect(interrupt()).To(BeZero(), stderr.String())
+		lines := slices.Sorted(strings.Lines(stdout.String()))
+		Expect(slices.Compact(slices.Clone(lines))).To(Equal(lines), "hostctl must print each line of each container once")
+		Expect(reportsIn(ctx, shop)(Default)).To(BeEmpty(), "hostctl must delete its requests before it ends")
 
 		By("leaves nothing behind")
 		Eventually(ctx, func(g Gomega) {
@@ -117,7 +138,6 @@ var _ = Describe("When a person asks about an object that is healthy", needsSimu
 			g.Expect(delivery.Spec.Requests).To(BeEmpty())
 			g.Expect(delivery.Status.Answers).To(BeEmpty())
 		}).Should(Succeed())
-		Eventually(ctx, reportsIn(ctx, shop)).Should(BeEmpty())
 		expectReady(ctx, web)
 
 		By("gets nothing of another namespace")
