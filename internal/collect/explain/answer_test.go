@@ -97,7 +97,8 @@ func TestTheLogOfAnOperatorThatIsWell(t *testing.T) {
 
 func TestAnswersHaveTheirOwnLimits(t *testing.T) {
 	line := strings.Repeat("a line of the log of a container that runs ", 20) + "\n"
-	m := &fakeMember{answers: map[string]string{"replicasets": replicaSets, "pods": `{"items":[` + pod("web-1-a", running) + `]}`, "web-1-a/log app ": strings.Repeat(line, 200)}}
+	m := &fakeMember{answers: map[string]string{"replicasets": replicaSets, "pods": `{"items":[` + pod("web-1-a", running) + `]}`}}
+	m.answers["web-1-a/log app "] = strings.Repeat(line, 200)
 	r := m.reader(t)
 	a, err := r.Answer(t.Context(), deployment(), &health.Related{}, forLogs)
 	if err != nil || len(a.Evidence.Containers) != 1 {
