@@ -19,11 +19,11 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/evidencerequest"
 	"github.com/fairlead-dev/fairlead/controllers/federated"
 	"github.com/fairlead-dev/fairlead/controllers/federated/revisions"
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
 	"github.com/fairlead-dev/fairlead/controllers/memberreport"
-	"github.com/fairlead-dev/fairlead/controllers/reportrequest"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/admission"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
@@ -112,7 +112,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	if err := errors.Join(
 		registry.SetupWithManager(local),
 		memberreport.New(local, store, o.Clock, o.MemberReportsMemory).SetupWithManager(local),
-		reportrequest.New(local, store, pusher, o.Clock).SetupWithManager(local),
+		evidencerequest.New(local, store, pusher, o.Clock).SetupWithManager(local),
 	); err != nil {
 		return nil, err
 	}

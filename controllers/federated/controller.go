@@ -125,7 +125,7 @@ func (r *Reconciler) Wake(key push.Key) {
 	if key.Kind != r.kind {
 		return
 	}
-	r.queue.add(reconcile.Request{NamespacedName: key.NamespacedName})
+	r.queue.Add(reconcile.Request{NamespacedName: key.NamespacedName})
 }
 
 // Reconcile implements reconcile.Reconciler.

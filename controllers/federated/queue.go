@@ -8,14 +8,16 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 )
 
-// wrapperQueue is the loop's queue, for everything that is no event of a watch: results of pushes, probes and Deliveries.
-// It is safe for concurrent use. Before the loop starts, it drops every request: the loop reconciles all wrappers when it
-// starts.
+// wrapperQueue is the loop's queue, which also knows when the loop started. It is safe for concurrent use. Before the loop starts, it drops
+// every request: the loop reconciles all wrappers when it starts.
 type wrapperQueue struct {
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	loopqueue.Queue[reconcile.Request]
+
+	mu sync.Mutex
 	// started is when this process became leader and the loop began to work.
 	started time.Time
 }
@@ -23,18 +25,9 @@ type wrapperQueue struct {
 // start stores the queue when the loop starts.
 func (q *wrapperQueue) start(queue workqueue.TypedRateLimitingInterface[reconcile.Request], now time.Time) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.queue, q.started = queue, now
-}
-
-// add enqueues a wrapper for a reconcile.
-func (q *wrapperQueue) add(request reconcile.Request) {
-	q.mu.Lock()
-	queue := q.queue
+	q.started = now
 	q.mu.Unlock()
-	if queue != nil {
-		queue.Add(request)
-	}
+	q.Start(queue)
 }
 
 // remainsOf returns how much of a period that began with the loop is left; 0 when it is over, and before the loop starts.

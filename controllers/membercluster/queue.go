@@ -4,27 +4,24 @@ package membercluster
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 )
 
-// memberQueue is the loop's queue, for everything that is no event of a watch: probes, tasks and orphans. It is safe for
-// concurrent use. Before the loop starts, it drops every member. No reconcile is lost, because the loop reconciles all
-// members when it starts.
+// memberQueue is the loop's queue, by the names of members: for probes, tasks and orphans. Before the loop starts, it drops every member. No
+// reconcile is lost, because the loop reconciles all members when it starts.
 type memberQueue struct {
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	queue loopqueue.Queue[reconcile.Request]
 }
 
 // start stores the queue. The manager calls it when the loop starts.
 func (q *memberQueue) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.queue = queue
+	q.queue.Start(queue)
 	return nil
 }
 
@@ -33,10 +30,5 @@ func (q *memberQueue) add(name string) { q.addAfter(name, 0) }
 
 // addAfter makes the loop reconcile a member after this time.
 func (q *memberQueue) addAfter(name string, wait time.Duration) {
-	q.mu.Lock()
-	queue := q.queue
-	q.mu.Unlock()
-	if queue != nil {
-		queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, wait)
-	}
+	q.queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, wait)
 }

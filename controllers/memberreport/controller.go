@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -25,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
@@ -42,8 +42,9 @@ type Reconciler struct {
 	clock        clock.PassiveClock
 	limits       *writeLimits
 
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[deliveries.Key]
+	queue loopqueue.Queue[deliveries.Key]
+
+	mu sync.Mutex
 	// known has what the loop knows about the reports of each wrapper.
 	known map[deliveries.Key]*knownReports
 }
@@ -65,7 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("memberreport").
 		WatchesMetadata(&v1alpha1.MemberReport{}, handler.TypedEnqueueRequestsFromMapFunc(wrapperOf)).
 		Watches(&v1alpha1.MemberCluster{}, handler.TypedEnqueueRequestsFromMapFunc(r.forget), builder.WithPredicates(deleted)).
-		WatchesRawSource(&wrapperSource{cache: mgr.GetCache(), store: r.store, start: r.start}).
+		WatchesRawSource(&wrapperSource{cache: mgr.GetCache(), store: r.store, start: r.queue.Start}).
 		WithOptions(controller.TypedOptions[deliveries.Key]{MaxConcurrentReconciles: 2}).
 		Complete(r)
 	if err != nil {
@@ -74,23 +75,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// start stores the loop's queue when the loop starts.
-func (r *Reconciler) start(queue workqueue.TypedRateLimitingInterface[deliveries.Key]) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue = queue
-}
-
 // wake enqueues a wrapper. Before the loop has started it does nothing, because the loop begins with every wrapper of which the
 // store has evidence.
-func (r *Reconciler) wake(key deliveries.Key) {
-	r.mu.Lock()
-	queue := r.queue
-	r.mu.Unlock()
-	if queue != nil {
-		queue.AddAfter(key, gatherFor)
-	}
-}
+func (r *Reconciler) wake(key deliveries.Key) { r.queue.AddAfter(key, gatherFor) }
 
 // wrapperOf returns the wrapper that owns a report.
 func wrapperOf(_ context.Context, obj client.Object) []deliveries.Key {

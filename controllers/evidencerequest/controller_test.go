@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package reportrequest
+package evidencerequest
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -148,8 +150,18 @@ func TestRequestsWithoutAReportLeaveTheDelivery(t *testing.T) {
 	s.restart()
 	s.index.Put(left)
 	on := pair{deliveries.KeyOf(v1alpha1.Identity(s.wrapper)), "east"}
-	if len(s.loop.early) != 1 || s.loop.early[0].pair != on {
-		t.Fatalf("the queue gets %+v", s.loop.early)
+	clk := clocktesting.NewFakeClock(time.Now())
+	queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[item](), workqueue.TypedRateLimitingQueueConfig[item]{Clock: clk})
+	defer queue.ShutDown()
+	if left := s.loop.pairs.withLeftovers(); len(left) != 1 || left[0] != on {
+		t.Fatalf("the loop begins with %+v", left)
+	}
+	if err := s.loop.start(t.Context(), queue); err != nil || queue.Len() > 0 {
+		t.Fatalf("%d items before the reports are read, %v", queue.Len(), err)
+	}
+	clk.Step(leftoverAfter)
+	if first, _ := queue.Get(); first.pair != on {
+		t.Fatalf("the queue gets %+v", first)
 	}
 	if _, err := s.loop.Reconcile(t.Context(), item{pair: on}); err != nil || s.pusher.sets != 1 {
 		t.Errorf("%d writes, %v", s.pusher.sets, err)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package reportrequest
+package evidencerequest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +23,10 @@ import (
 // leftoverAfter is how long the loop leaves requests in a Delivery for which it knows no report. After a start of the manager it
 // has read the reports until then. If it has not, it sets their requests again.
 const leftoverAfter = 10 * time.Second
+
+// maxLeftovers bounds how many pairs with leftovers the loop remembers before it starts. Requests that stay in a Delivery have no effect once
+// they have expired.
+const maxLeftovers = 1000
 
 // Pusher writes the requests of a pair into the Delivery on the member. push.Pusher implements it.
 type Pusher interface {
@@ -51,6 +57,8 @@ type pairs struct {
 	// asks has the reports whose requests may be sent.
 	asks map[types.NamespacedName]*ask
 	all  map[pair]*onPair
+	// leftovers are pairs whose Deliveries have requests, but no report that the loop knows. They wait until the loop has read the reports.
+	leftovers map[pair]bool
 }
 
 // ask is the request of one report.
@@ -73,7 +81,8 @@ type onPair struct {
 }
 
 func newPairs(store *deliveries.Store, pusher Pusher, clk clock.PassiveClock, wake func(item, time.Duration)) *pairs {
-	p := &pairs{deliveries: store, pusher: pusher, clock: clk, wake: wake, asks: make(map[types.NamespacedName]*ask), all: make(map[pair]*onPair)}
+	p := &pairs{deliveries: store, pusher: pusher, clock: clk, wake: wake, asks: make(map[types.NamespacedName]*ask), all: make(map[pair]*onPair),
+		leftovers: make(map[pair]bool)}
 	store.Subscribe(p)
 	pusher.OnRequests(p.requested)
 	return p
@@ -125,9 +134,17 @@ func (p *pairs) remove(name types.NamespacedName) {
 func (p *pairs) withdraw(on pair) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.leftovers, on)
 	if p.all[on] == nil {
 		p.pusher.SetRequests(on.key, on.member, nil)
 	}
+}
+
+// withLeftovers returns the pairs whose Deliveries have requests without a report.
+func (p *pairs) withLeftovers() []pair {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.leftovers))
 }
 
 // assign decides which requests the Deliveries of one member get, and sets those that have changed.
@@ -202,6 +219,9 @@ func (p *pairs) Changed(x *deliveries.Index, c deliveries.Change) {
 	known := p.all[on]
 	if known == nil {
 		if len(c.Evidence.Requests) > 0 {
+			if len(p.leftovers) < maxLeftovers {
+				p.leftovers[on] = true
+			}
 			p.wake(item{pair: on}, leftoverAfter)
 		}
 		return

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package reportrequest
+package evidencerequest
 
 import (
 	"context"
@@ -30,7 +30,7 @@ const (
 
 func newWrites() *rate.Limiter { return rate.NewLimiter(writeRate, writeBurst) }
 
-// report is a MemberReport that the loop has read. Only written and is change.
+// report is a MemberReport that the loop has read. Only stored and written change.
 type report struct {
 	uid types.UID
 	// asks is true if the report has a request. The other fields are set only then.
@@ -43,13 +43,13 @@ type report struct {
 	isBeside bool
 	member   string
 
-	// is is what the status has. written is when the loop wrote it last; zero if this process has not written it.
-	is      stored
+	// stored is what the status has. written is when the loop wrote it last; zero if this process has not written it.
+	stored  content
 	written time.Time
 }
 
-// stored is what the status of a report has.
-type stored struct {
+// content is what the status of a report has.
+type content struct {
 	rules.Problem
 	evidence [sha256.Size]byte
 }
@@ -62,7 +62,7 @@ func newReport(whole *v1alpha1.MemberReport) *report {
 	var id v1alpha1.WrapperIdentity
 	id, is.isBeside = rules.Identity(whole)
 	is.key, is.member, is.expires = deliveries.KeyOf(id), whole.Spec.Cluster, rules.Expires(whole)
-	is.is = stored{Problem: rules.Problem{Reason: whole.Status.Reason, Message: whole.Status.Message}, evidence: digest(&whole.Status.Evidence)}
+	is.stored = content{Problem: rules.Problem{Reason: whole.Status.Reason, Message: whole.Status.Message}, evidence: digest(&whole.Status.Evidence)}
 	is.spec = &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: whole.Namespace, Name: whole.Name, CreationTimestamp: whole.CreationTimestamp}, Spec: whole.Spec}
 	return is
 }
@@ -86,15 +86,15 @@ func digest(e *v1alpha1.Evidence) [sha256.Size]byte {
 // write writes the status of a report, if it is not as wanted. wait is after which time the loop has to try again; 0 for never. Without an
 // answer, the evidence of an earlier answer stays.
 func (r *Reconciler) write(ctx context.Context, name types.NamespacedName, is *report, want outcome, now time.Time) (wait time.Duration, err error) {
-	next := stored{Problem: want.Problem, evidence: is.is.evidence}
+	next := content{Problem: want.Problem, evidence: is.stored.evidence}
 	if want.answer != nil {
 		next.evidence = digest(&want.answer.Evidence)
 	}
-	if next == is.is {
+	if next == is.stored {
 		return 0, nil
 	}
 	every := answersEvery
-	if next.Reason != is.is.Reason {
+	if next.Reason != is.stored.Reason {
 		every = reasonsEvery
 	}
 	if wait = is.written.Add(every).Sub(now); wait > 0 {
@@ -117,7 +117,7 @@ func (r *Reconciler) write(ctx context.Context, name types.NamespacedName, is *r
 	case err != nil:
 		return 0, fmt.Errorf("writing the status of MemberReport %s: %w", name, err)
 	}
-	is.is, is.written = next, now
+	is.stored, is.written = next, now
 	return 0, nil
 }
 

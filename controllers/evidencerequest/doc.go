@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reportrequest is the loop of the MemberReports with a request: a person asks one member for logs or events of an object.
+// Package evidencerequest is the loop of the MemberReports with a request: a person asks one member for logs or events of an object.
 //
 // A request passes through these files:
 //
@@ -14,4 +14,4 @@
 //
 // The reports of package memberreport have names that no report with a request may have, so the loop leaves them out by their metadata
 // alone. Without reports that have a request, the loop sends nothing.
-package reportrequest
+package evidencerequest

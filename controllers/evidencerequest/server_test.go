@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package reportrequest
+package evidencerequest
 
 import (
 	"context"
@@ -31,7 +31,7 @@ import (
 )
 
 // shared is the real API server that the tests of this package share. Each test has its own namespace there.
-var shared = plane.New(sandbox.Options{Name: "unit-reportrequest"}, prepare)
+var shared = plane.New(sandbox.Options{Name: "unit-evidencerequest"}, prepare)
 
 var (
 	config *rest.Config
@@ -144,7 +144,7 @@ func (s *site) restart() {
 	store := deliveries.NewStore(s.clock)
 	s.pusher = &fakePusher{set: make(map[string][]v1alpha1.EvidenceRequest)}
 	s.loop = &Reconciler{client: c, cached: c, live: c, clock: s.clock, pusher: s.pusher, writes: newWrites(), known: make(map[types.NamespacedName]*report)}
-	s.loop.pairs = newPairs(store, s.pusher, s.clock, s.loop.wake)
+	s.loop.pairs = newPairs(store, s.pusher, s.clock, s.loop.queue.AddAfter)
 	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"})
 	if err != nil {
 		s.Fatal(err)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package reportrequest
+package evidencerequest
 
 import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 	rules "github.com/fairlead-dev/fairlead/federate/evidencerequest"
 	"github.com/fairlead-dev/fairlead/federate/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
@@ -46,10 +46,9 @@ type Reconciler struct {
 	// writes bounds the writes of all reports.
 	writes *rate.Limiter
 
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[item]
-	// early has the items that came before the queue.
-	early []item
+	queue loopqueue.Queue[item]
+
+	mu sync.Mutex
 	// known has the reports that the loop has read. A report is used by its own reconcile only.
 	known map[types.NamespacedName]*report
 }
@@ -58,7 +57,7 @@ type Reconciler struct {
 func New(mgr ctrl.Manager, store *deliveries.Store, pusher Pusher, clk clock.PassiveClock) *Reconciler {
 	r := &Reconciler{client: mgr.GetClient(), cached: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clk, pusher: pusher,
 		writes: newWrites(), known: make(map[types.NamespacedName]*report)}
-	r.pairs = newPairs(store, pusher, clk, r.wake)
+	r.pairs = newPairs(store, pusher, clk, r.queue.AddAfter)
 	return r
 }
 
@@ -67,12 +66,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	mayAsk := predicate.NewPredicateFuncs(func(obj client.Object) bool { return !memberreport.HasKey(obj.GetName()) })
 	appears := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 	err := builder.TypedControllerManagedBy[item](mgr).
-		Named("reportrequest").
+		Named("evidencerequest").
 		WatchesMetadata(&v1alpha1.MemberReport{}, handler.TypedEnqueueRequestsFromMapFunc(itemOf), builder.WithPredicates(mayAsk)).
 		Watches(&v1alpha1.Federated{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofWrapper)).
 		Watches(&v1alpha1.ClusterFederated{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofWrapper)).
 		Watches(&v1alpha1.MemberCluster{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofMember), builder.WithPredicates(appears)).
-		WatchesRawSource(source.TypedFunc[item](r.setQueue)).
+		WatchesRawSource(source.TypedFunc[item](r.start)).
 		WithOptions(controller.TypedOptions[item]{MaxConcurrentReconciles: 2}).
 		Complete(r)
 	if err != nil {
@@ -81,32 +80,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimitingInterface[item]) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue = queue
-	for _, it := range r.early {
-		queue.AddAfter(it, leftoverAfter)
+// start stores the loop's queue, and adds the pairs whose requests may have to leave their Deliveries. The loop begins with every report.
+func (r *Reconciler) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[item]) error {
+	r.queue.Start(queue)
+	for _, on := range r.pairs.withLeftovers() {
+		r.queue.AddAfter(item{pair: on}, leftoverAfter)
 	}
-	r.early = nil
 	return nil
 }
-
-// wake enqueues an item after this time. Before the queue exists it keeps only pairs: the loop begins with every report.
-func (r *Reconciler) wake(it item, after time.Duration) {
-	r.mu.Lock()
-	queue := r.queue
-	if queue == nil && it.pair.member != "" && len(r.early) < maxEarly {
-		r.early = append(r.early, it)
-	}
-	r.mu.Unlock()
-	if queue != nil {
-		queue.AddAfter(it, after)
-	}
-}
-
-// maxEarly bounds the pairs that wait for the queue. Requests of which the loop does not hear have no effect once they have expired.
-const maxEarly = 1000
 
 func itemOf(_ context.Context, obj client.Object) []item {
 	return []item{{report: client.ObjectKeyFromObject(obj)}}
