@@ -52,10 +52,9 @@ func TestMain(m *testing.M) {
 
 // prepare installs on the cluster what a push needs: the CRD of Deliveries and namespace fairlead-system.
 func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
-	if config, err = s.RESTConfig(sandbox.HostName); err != nil {
+	if config, err = plane.HostConfig(s); err != nil {
 		return err
 	}
-	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	if admin, err = client.New(config, client.Options{Scheme: member.Scheme}); err != nil {
 		return err
 	}
