@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
@@ -207,13 +208,4 @@ func (o *Options) tell(format string, args ...any) {
 	}
 }
 
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(pauseBetweenWatches)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func pause(ctx context.Context) error { return connect.Pause(ctx, pauseBetweenWatches) }
