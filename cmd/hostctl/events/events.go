@@ -163,9 +163,13 @@ func (o *Options) print(out *table, found *reading) error {
 		return err
 	}
 	for i := range found.reports {
-		cluster := found.reports[i].Status.Cluster
-		if l := evidence.Unreachable(found.wrapper, cluster); l != nil {
-			o.tell("%s is Unreachable%s: its events are from before", cluster, screen.Since(o.Now(), l.LastTransitionTime))
+		r := &found.reports[i]
+		for _, l := range evidence.UnreachableIn(r, found.wrapper, o.Clusters) {
+			known := "its events are from before"
+			if l.Name != r.Status.Cluster {
+				known = fmt.Sprintf("it had the same failure as %s before", r.Status.Cluster)
+			}
+			o.tell("%s is Unreachable%s: %s", l.Name, screen.Since(o.Now(), l.LastTransitionTime), known)
 		}
 	}
 	if len(found.rows) == 0 {
