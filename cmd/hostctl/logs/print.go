@@ -74,13 +74,10 @@ func (o *Options) heading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) string {
 	case len(s.Containers) == 0:
 		text += "; it has no failing container"
 	}
-	if l := evidence.Unreachable(w, s.Cluster); l != nil {
-		text += fmt.Sprintf("; %s is Unreachable%s, so this is what the manager received before", s.Cluster, o.since(l))
-	}
-	// The log is of another member that shows the same, so the user has to be told about the member that was asked for.
-	for _, name := range o.Clusters {
-		if l := evidence.Unreachable(w, name); l != nil && name != s.Cluster && slices.Contains(s.Clusters, name) {
-			text += fmt.Sprintf("; %s is Unreachable%s", name, o.since(l))
+	for _, l := range evidence.UnreachableIn(r, w, o.Clusters) {
+		text += fmt.Sprintf("; %s is Unreachable%s", l.Name, o.since(l))
+		if l.Name == s.Cluster {
+			text += ", so this is what the manager received before"
 		}
 	}
 	return text
