@@ -237,7 +237,7 @@ func TestRevokeDeletesOnlyTheSecretsOfReplacedTokens(t *testing.T) {
 	}
 }
 
-// If the member refuses to delete a token Secret, it stays on the list, and the other tokens are still revoked.
+// If the member refuses to delete a token Secret, the Secret stays on the list, and the other tokens are still revoked.
 func TestATokenThatCannotBeRevokedDoesNotBlockTheOthers(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	r := &renewing{}
