@@ -35,8 +35,8 @@ type eventList struct {
 }
 
 // gather reads the evidence about an object: the events about it and about what it owns, and its containers that do not run or are not
-// ready, with the ends of their logs. known is the evidence that the status has about the same generation, or nil. Its parts that
-// cannot be read any more stay. gather returns nil if it cannot read the events.
+// ready, with the ends of their logs. known is the evidence that the status has about the same generation, or nil. The result keeps
+// the parts of known that the member no longer returns. gather returns nil if it cannot read the events.
 func (r *Reader) gather(
 	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, logs *logs, known *v1alpha1.Evidence,
 ) *v1alpha1.Evidence {
@@ -53,7 +53,8 @@ func (r *Reader) gather(
 		c := &containers[i]
 		before := knownLogs(known, c)
 		key := logKey{c.Namespace, c.Pod, c.Name, false}
-		// If the kubelet no longer returns a log, the log in the status stays. It is the same log: after a restart, before is empty.
+		// If the kubelet no longer returns a log, the log in the status stays. It is a log of the same run: after a restart of the
+		// container, knownLogs returns no log.
 		c.Log = r.logOr(ctx, logs, key, c.HasLog, before.Log)
 		key.previous = true
 		c.PreviousLog = r.logOr(ctx, logs, key, c.HasPreviousLog, before.PreviousLog)
@@ -62,8 +63,8 @@ func (r *Reader) gather(
 	return &found
 }
 
-// logOr reads the end of a log if the kubelet has the log. If the kubelet does not return it, or returns an empty text or an error
-// text in its place, logOr returns the argument before.
+// logOr reads the end of a log if the kubelet has the log. If the kubelet does not return the log, or returns an empty text or an
+// error text in its place, logOr returns the argument before.
 func (r *Reader) logOr(ctx context.Context, logs *logs, key logKey, isThere bool, before string) string {
 	if isThere {
 		if text, ok := logs.tail(ctx, key); ok && strings.TrimSpace(health.LogText(text)) != "" {
