@@ -157,7 +157,7 @@ func (p *reconciliation) create(ctx context.Context, name string) (*v1alpha1.Mem
 		return nil, nil
 	case apierrors.IsAlreadyExists(err):
 		ctrl.LoggerFrom(ctx).Info("a MemberReport of this name exists that is not of this wrapper, or that the cache does not have yet", "report", name)
-		p.again = evidenceEvery
+		p.repeatAfter(evidenceEvery)
 		return nil, nil
 	}
 	return nil, fmt.Errorf("creating MemberReport %s/%s: %w", is.Namespace, name, err)
@@ -187,7 +187,7 @@ func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport
 		}
 		if isOther { // another client deleted it, or made another of this name; the next reconcile reads it
 			delete(p.known.byName, name)
-			p.again = membersEvery
+			p.repeatAfter(membersEvery)
 			return nil
 		}
 		return fmt.Errorf("writing the status of MemberReport %s/%s: %w", stored.Namespace, name, err)

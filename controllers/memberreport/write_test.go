@@ -41,6 +41,9 @@ func newRefusing() *refusing {
 			obj.SetUID(r.stored)
 			return nil
 		},
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewAlreadyExists(schema.GroupResource{}, "web")
+		},
 		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			r.patches++
 			return apierrors.NewInvalid(schema.GroupKind{Kind: "MemberReport"}, "web", nil)
@@ -52,11 +55,15 @@ func newRefusing() *refusing {
 	return r
 }
 
+func (r *refusing) reconciliation() *reconciliation {
+	return &reconciliation{Reconciler: r.loop, id: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop"}, now: r.clock.Now(), known: r.known}
+}
+
 // bring writes a report with this message once, and returns the time after which the loop tries again.
 func (r *refusing) bring(t *testing.T, message string) time.Duration {
 	t.Helper()
 	log := funcr.New(func(string, string) { r.logged++ }, funcr.Options{})
-	p := &reconciliation{Reconciler: r.loop, id: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop"}, now: r.clock.Now(), known: r.known}
+	p := r.reconciliation()
 	if err := p.bring(ctrl.LoggerInto(t.Context(), log), "web", &v1alpha1.MemberReportStatus{Message: message}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +101,17 @@ func TestAReportThatFailsTheTestOfItsUIDIsReadAgain(t *testing.T) {
 				t.Errorf("again in %s, %d lines in the log, known %v", again, r.logged, r.known.byName)
 			}
 		})
+	}
+}
+
+func TestAReportOfAnotherClientDelaysNoOtherReport(t *testing.T) {
+	p := newRefusing().reconciliation()
+	p.repeatAfter(membersEvery)
+	if _, err := p.create(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	if p.again != membersEvery {
+		t.Errorf("the reconcile is repeated in %s instead of %s", p.again, membersEvery)
 	}
 }
 
