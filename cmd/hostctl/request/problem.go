@@ -66,7 +66,7 @@ var reasons = map[string]struct {
 	outlook
 	message string
 }{
-	"": {begins, "the manager has not acted on the request: check that it runs, and that its version knows requests (`hostctl versions`)"},
+	"": {begins, "the manager has not acted on the request: check that it runs, and that its version knows requests (`hostctl version`)"},
 	v1alpha1.ReasonRequestPending: {begins, "the collector has not answered: the condition CollectorReady of the MemberCluster tells if it runs, " +
 		"and `hostctl join` of the member gives it the rights that it lacks"},
 	v1alpha1.ReasonRequestLimitReached: {outlook{waits: true}, "other requests use all places on this member: wait until they end, or delete MemberReports with a request"},
