@@ -20,8 +20,8 @@ func isStrategic(gvk schema.GroupVersionKind) bool {
 	return scheme.Scheme.Recognizes(gvk)
 }
 
-// merge merges the map patch into the map object and returns the result. It may change object, so the caller must use the result in its
-// place. It does not change patch.
+// merge merges patch into object and returns the result. It may change object, so the caller must use the result in its place. It does
+// not change patch.
 func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any, b *jsonpatch.Budget) (merged map[string]any, err error) {
 	if err := b.Write(jsonpatch.Size(patch)); err != nil {
 		return nil, err

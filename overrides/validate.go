@@ -40,13 +40,14 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	for i := range spec.Overrides {
 		at := path.Child("overrides").Index(i)
 		matched, err := match(&spec.Overrides[i].Target, objects)
-		// The target may match an object that could not be decoded. Then no match is no fault.
+		// The target may match an object that could not be decoded. So a missing match is a fault only if all objects could be decoded.
 		if err != nil && len(objects) == len(spec.Objects) {
 			errs = append(errs, field.Invalid(at.Child("target"), strictjson.Excerpt(spec.Overrides[i].Target), err.Error()))
 		}
 		errs = append(errs, validateOverride(&spec.Overrides[i], objects, matched, at)...)
 	}
-	// The Subscription in spec.upgrade may be an object that could not be decoded. Then its absence is no fault.
+	// The Subscription in spec.upgrade may be an object that could not be decoded. So its absence is a fault only if all objects could
+	// be decoded.
 	if len(objects) == len(spec.Objects) {
 		errs = append(errs, validateUpgrade(spec, objects, path)...)
 	}

@@ -151,7 +151,8 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 	return errs
 }
 
-// validateHome returns the faults of where an object would go: its namespace does not fit the wrapper, or the object is reserved, or it is a list.
+// validateHome returns a fault if no member may get the object: its namespace does not fit the wrapper, the object is reserved, or it is
+// a list.
 func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if value, _ := (jsonpointer.Pointer{"metadata", "namespace"}).Lookup(obj.Object); value != nil {

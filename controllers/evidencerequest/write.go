@@ -4,7 +4,6 @@ package evidencerequest
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 	rules "github.com/fairlead-dev/fairlead/federate/evidencerequest"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
@@ -51,7 +51,7 @@ type report struct {
 // content is what the status of a report has.
 type content struct {
 	rules.Problem
-	evidence [sha256.Size]byte
+	evidence digest.Sum
 }
 
 func newReport(whole *v1alpha1.MemberReport) *report {
@@ -62,7 +62,7 @@ func newReport(whole *v1alpha1.MemberReport) *report {
 	var id v1alpha1.WrapperIdentity
 	id, is.isBeside = rules.Identity(whole)
 	is.key, is.member, is.expires = deliveries.KeyOf(id), whole.Spec.Cluster, rules.Expires(whole)
-	is.stored = content{Problem: rules.Problem{Reason: whole.Status.Reason, Message: whole.Status.Message}, evidence: digest(&whole.Status.Evidence)}
+	is.stored = content{Problem: rules.Problem{Reason: whole.Status.Reason, Message: whole.Status.Message}, evidence: digest.SumOfJSON(&whole.Status.Evidence)}
 	is.spec = &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: whole.Namespace, Name: whole.Name, CreationTimestamp: whole.CreationTimestamp}, Spec: whole.Spec}
 	return is
 }
@@ -75,20 +75,12 @@ type outcome struct {
 	at time.Time
 }
 
-func digest(e *v1alpha1.Evidence) [sha256.Size]byte {
-	encoded, err := json.Marshal(e)
-	if err != nil {
-		return [sha256.Size]byte{} // cannot happen: the types have only texts, numbers and times
-	}
-	return sha256.Sum256(encoded)
-}
-
 // write writes the status of a report, if it is not as wanted. wait is how long the loop has to wait before it tries again; 0 if it need
 // not. Without an answer, the evidence of an earlier answer stays.
 func (r *Reconciler) write(ctx context.Context, name types.NamespacedName, is *report, want outcome, now time.Time) (wait time.Duration, err error) {
 	next := content{Problem: want.Problem, evidence: is.stored.evidence}
 	if want.answer != nil {
-		next.evidence = digest(&want.answer.Evidence)
+		next.evidence = digest.SumOfJSON(&want.answer.Evidence)
 	}
 	if next == is.stored {
 		return 0, nil

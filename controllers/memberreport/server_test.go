@@ -41,10 +41,9 @@ func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // prepare installs the CRDs that these tests need.
 func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
-	if config, err = s.RESTConfig(sandbox.HostName); err != nil {
+	if config, err = plane.HostConfig(s); err != nil {
 		return err
 	}
-	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	return plane.InstallCRDs(ctx, config, "federateds", "clusterfederateds", "memberclusters", "memberreports")
 }
 

@@ -4,7 +4,6 @@ package memberreport
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
 )
@@ -61,30 +61,22 @@ type knownReport struct {
 	uid     types.UID
 	version string
 	// content is a digest of the status, and members a digest of the members in it.
-	content, members [sha256.Size]byte
+	content, members digest.Sum
 	// written is when the loop wrote the report last; zero if this process has not written it.
 	written time.Time
 	// cached is true if the cache had the report once.
 	cached bool
 	// refused is a digest of the content that the API server refused last, which was at refusedAt; zero if it took a later one.
-	refused   [sha256.Size]byte
+	refused   digest.Sum
 	refusedAt time.Time
 }
 
 func (p *reconciliation) knownAs(is *v1alpha1.MemberReport, cached bool) *knownReport {
-	return &knownReport{uid: is.UID, version: is.ResourceVersion, content: digest(is.Status), members: digest(membersOf(&is.Status)), cached: cached}
+	return &knownReport{uid: is.UID, version: is.ResourceVersion, content: digest.SumOfJSON(is.Status), members: digest.SumOfJSON(membersOf(&is.Status)), cached: cached}
 }
 
 func membersOf(status *v1alpha1.MemberReportStatus) any {
 	return []any{status.Clusters, status.ClusterCount}
-}
-
-func digest(value any) [sha256.Size]byte {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return [sha256.Size]byte{} // cannot happen: the types have only texts, numbers and times
-	}
-	return sha256.Sum256(encoded)
 }
 
 // write creates, changes and deletes reports, until they are those in want. A report that the API server refuses does not keep the
@@ -137,10 +129,10 @@ func (p *reconciliation) bring(ctx context.Context, name string, want *v1alpha1.
 		return p.patch(ctx, name, is, want)
 	}
 	every := evidenceEvery
-	if is.members != digest(membersOf(want)) && is.refusedAt.IsZero() {
+	if is.members != digest.SumOfJSON(membersOf(want)) && is.refusedAt.IsZero() {
 		every = membersEvery
 	}
-	content := digest(*want)
+	content := digest.SumOfJSON(*want)
 	if is.content == content || !p.isDue(is.written, every) || is.refused == content && !p.isDue(is.refusedAt, refusedAgain) || !p.mayWrite(1) {
 		return nil
 	}
@@ -198,8 +190,8 @@ func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport
 		}
 		return fmt.Errorf("writing the status of MemberReport %s/%s: %w", stored.Namespace, name, err)
 	}
-	is.version, is.content, is.members, is.written = stored.ResourceVersion, digest(*want), digest(membersOf(want)), p.now
-	is.refused, is.refusedAt = [sha256.Size]byte{}, time.Time{}
+	is.version, is.content, is.members, is.written = stored.ResourceVersion, digest.SumOfJSON(*want), digest.SumOfJSON(membersOf(want)), p.now
+	is.refused, is.refusedAt = digest.Sum{}, time.Time{}
 	return nil
 }
 
@@ -216,7 +208,7 @@ func (p *reconciliation) isReplaced(ctx context.Context, name string, is *knownR
 // refuse records that the API server refuses the content of a report. The loop writes this report again when the content changes, or
 // after ten minutes: the CRD may be that of another version until the upgrade is complete.
 func (p *reconciliation) refuse(ctx context.Context, name string, is *knownReport, want *v1alpha1.MemberReportStatus, why error) {
-	content := digest(*want)
+	content := digest.SumOfJSON(*want)
 	if is.refused != content {
 		ctrl.LoggerFrom(ctx).Info("The API server refuses the content of a MemberReport, so it stays as it is; if the CRD memberreports is of an earlier version, apply config/crd",
 			"namespace", p.id.Beside(), "report", name, "retryAfter", refusedAgain.String(), "error", health.Clean(why.Error(), maxRefusal))

@@ -29,6 +29,17 @@ func SumOf(pieces ...[]byte) Sum {
 	return Sum(h.Sum(nil))
 }
 
+// SumOfJSON returns the SHA-256 of a value in the encoding of package encoding/json. SumOf returns another digest for the same bytes. value
+// must be of a type that always has an encoding, for example a status with only texts, numbers and times. A value without an encoding has
+// the zero Sum.
+func SumOfJSON(value any) Sum {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return Sum{}
+	}
+	return sha256.Sum256(encoded)
+}
+
 // WritePieces writes pieces of data, each after its length, so that a digest of the output depends on where a piece
 // ends.
 func WritePieces(to io.Writer, pieces ...[]byte) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/drift"
 	"github.com/fairlead-dev/fairlead/internal/collect/explain"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
@@ -91,7 +92,7 @@ func New(o Options) (*Collector, error) {
 	c.watches = &watches{deliveries: c.deliveries, objects: c.objects, served: c.served, facts: facts, related: related, index: known}
 	c.observer = &observer{
 		clock: o.Clock, looks: looks, cache: cache, served: c.served,
-		drift:     &driftFinder{client: client, cache: cache},
+		drift:     drift.NewFinder(client, cache),
 		health:    &healthReader{client: client, clock: o.Clock, related: related, explain: reader},
 		answerer:  &answerer{client: client, clock: o.Clock, cache: cache, related: related, explain: reader},
 		publisher: &publisher{client: client, clock: o.Clock, deliveries: c.deliveries},

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/drift"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
@@ -28,7 +29,7 @@ type observer struct {
 	looks     *lookQueue
 	cache     *objectcache.Cache
 	served    *servedKinds
-	drift     *driftFinder
+	drift     *drift.Finder
 	health    *healthReader
 	answerer  *answerer
 	publisher *publisher
@@ -130,20 +131,20 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 	if o.isBeingPushed(p, e, &seen, hasProgress) {
 		return
 	}
-	drift, err := o.drift.find(ctx, p, e, ref, &seen)
+	drifted, err := o.drift.Find(ctx, p.before[keyOf(e)], e, ref, &seen)
 	if err != nil {
 		o.giveUp(p, e, ref, err)
 		return
 	}
-	if drift != nil && isUnrecorded(e, &seen) {
-		if !o.isBeingPushed(p, e, &seen, hasProgress) { // drift.find may have read a later apply
+	if drifted != nil && drift.IsUnrecorded(e, &seen) {
+		if !o.isBeingPushed(p, e, &seen, hasProgress) { // Find may have read a later apply
 			p.complete = p.complete && !hasProgress
-			p.addLine(o.clock.Now(), e, unfinished(e), drift)
+			p.addLine(o.clock.Now(), e, unfinished(e), drifted)
 		}
 		return
 	}
 	verdict := health.Verdict{Health: v1alpha1.Healthy}
-	if hasProgress && seen.Found && (drift == nil || drift.Kind == v1alpha1.DriftChanged) {
+	if hasProgress && seen.Found && (drifted == nil || drifted.Kind == v1alpha1.DriftChanged) {
 		judged, err := o.health.verdict(ctx, p, e, ref, seen)
 		if err != nil {
 			o.giveUp(p, e, ref, err)
@@ -163,7 +164,31 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 	if verdict.Target != "" {
 		p.subscriptions = append(p.subscriptions, v1alpha1.ObservedSubscription{Name: e.Name, TargetCSV: verdict.Target, InstalledCSV: verdict.Version, OfferedCSV: verdict.Offered})
 	}
-	p.addLine(o.clock.Now(), e, verdict, drift)
+	p.addLine(o.clock.Now(), e, verdict, drifted)
+}
+
+// isBeingPushed reports whether the manager has applied the object and may still record the apply. Before the record
+// exists, the Delivery's entry describes an earlier state. So the pass judges neither drift nor health, and keeps the
+// line of the object.
+func (o *observer) isBeingPushed(p *pass, e *v1alpha1.InventoryEntry, s *objectcache.Sighting, hasProgress bool) bool {
+	if !drift.IsUnrecorded(e, s) {
+		return false
+	}
+	left := drift.PushTimeLeft(s.Record.Applied, o.now())
+	if left == 0 {
+		return false
+	}
+	p.keep(e)
+	p.complete = p.complete && !hasProgress
+	p.recheck(left)
+	return true
+}
+
+// unfinished is the verdict on an object whose apply the manager did not record. The line also has a drift: a manager
+// of an earlier version ignores the reason, and the drift makes it apply the object again.
+func unfinished(e *v1alpha1.InventoryEntry) health.Verdict {
+	return health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonUnfinished,
+		Message: fmt.Sprintf("the manager applied %s %s and did not record that; it will apply the object again", e.Kind, e.Name)}
 }
 
 // giveUp keeps the present line of an object that the collector could not read. If the member refused the read, giveUp

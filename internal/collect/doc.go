@@ -15,7 +15,7 @@
 // Where to look:
 //
 //   - deliverypass.go makes a pass, and pass.go has its lines and its evidence.
-//   - objectwatches.go and the package objectcache keep the records that a pass compares; drift.go compares them.
+//   - objectwatches.go and the package objectcache keep the records that a pass compares; the package drift compares them.
 //   - health.go and healthinputs.go read the objects that a verdict needs.
 //   - answers.go answers requests for evidence.
 //   - publish.go writes the status.
@@ -43,7 +43,7 @@
 //
 // An object that our manager wrote last has not drifted. But the manager may apply a changed object and end before it
 // records the apply. In that case our managedFields entry owns the annotation with the digest of the rendering, and the
-// Delivery records another digest. The manager has 30 s from the apply to the record (unfinished.go). After that the
+// Delivery records another digest. The manager has 30 s from the apply to the record (package drift). After that the
 // collector reports the object as unfinished, in a line with a drift.
 //
 // The result of a read replaces an older watch event. The collector stores the result with its resourceVersion, so that

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/fairlead-dev/fairlead/internal/collect/drift"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
@@ -125,7 +126,7 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 			happens: func(m *member, u *unwatched) {
 				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
 				u.watchBrings("settings")
-				u.passTime(unfinishedAfter)
+				u.passTime(drift.UnfinishedAfter)
 				m.deliver("sha256:2", entry)
 			},
 			asks: []string{"GET settings", "PATCH Delivery/status", "GET Delivery"},
@@ -133,7 +134,7 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 		},
 		"the object is known for a while, the record comes while that is read": {
 			happens: func(m *member, u *unwatched) {
-				u.passTime(unfinishedAfter)
+				u.passTime(drift.UnfinishedAfter)
 				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
 				u.watchBrings("settings")
 				u.after = func(r *http.Request) {
@@ -154,7 +155,7 @@ func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 		"the record is known, the object is not, and was pushed a while ago": {
 			happens: func(m *member, u *unwatched) {
 				m.deliver("sha256:2", m.push(configMapsGVR, m.configMap("settings", "black")))
-				u.passTime(unfinishedAfter)
+				u.passTime(drift.UnfinishedAfter)
 				u.watchBringsDelivery()
 			},
 			asks: []string{"GET settings"},

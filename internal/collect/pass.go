@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/evidence"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/drift"
 )
 
 // pass judges the objects of one Delivery once. For each entry of the inventory it adds at most one line to the status.
@@ -68,18 +69,18 @@ func newPass(d *v1alpha1.Delivery, m *memory) *pass {
 
 // addLine adds the line of an object, from its verdict and its drift. An object that is healthy and has not drifted
 // gets no line, except to report a deprecation: then the verdict has a reason.
-func (p *pass) addLine(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, drift *v1alpha1.Drift) {
-	if v.Health == v1alpha1.Healthy && v.Reason == "" && drift == nil {
+func (p *pass) addLine(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, drifted *v1alpha1.Drift) {
+	if v.Health == v1alpha1.Healthy && v.Reason == "" && drifted == nil {
 		return
 	}
 	line := v1alpha1.ObjectStatus{
 		Group: e.Group, Kind: e.Kind, Name: e.Name,
 		Health: v.Health, Reason: v.Reason, Message: v.Message,
 		SinceTime: metav1.NewTime(now).Rfc3339Copy(),
-		Drift:     drift,
+		Drift:     drifted,
 	}
-	if v.Health == v1alpha1.Healthy && drift != nil {
-		line.Reason, line.Message = v1alpha1.ReasonDrifted, driftMessage(e, drift)
+	if v.Health == v1alpha1.Healthy && drifted != nil {
+		line.Reason, line.Message = v1alpha1.ReasonDrifted, drift.Message(e, drifted)
 	}
 	if before := p.before[keyOf(e)]; before != nil && before.Health == line.Health {
 		line.SinceTime = before.SinceTime

@@ -9,55 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
+	"github.com/fairlead-dev/fairlead/internal/collect/drift"
 )
 
-func TestAPushHasTimeUntilItsRecord(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for name, test := range map[string]struct {
-		applied time.Time
-		want    time.Duration
-	}{
-		"an apply just now":                          {now, unfinishedAfter},
-		"an apply a while ago":                       {now.Add(-20 * time.Second), 10 * time.Second},
-		"an apply exactly as long ago as is allowed": {now.Add(-unfinishedAfter), 0},
-		"an apply of yesterday":                      {now.Add(-24 * time.Hour), 0},
-		"an apply a little in the future":            {now.Add(unfinishedAfter), unfinishedAfter},
-		"an apply far in the future":                 {now.Add(time.Hour), 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := pushTimeLeft(test.applied.Unix(), now); got != test.want {
-				t.Errorf("%s, want %s", got, test.want)
-			}
-		})
-	}
-}
-
-func TestAnObjectIsUnrecordedWhereOurManagerWroteAnotherRendering(t *testing.T) {
-	entry := v1alpha1.InventoryEntry{Kind: "ConfigMap", Name: "a", UID: "a", Rendering: "1"}
-	for name, test := range map[string]struct {
-		change func(*objectcache.Sighting)
-		want   bool
-	}{
-		"another rendering of our manager":                     {change: func(*objectcache.Sighting) {}, want: true},
-		"the recorded rendering":                               {change: func(s *objectcache.Sighting) { s.Record.Rendering = "1" }},
-		"another rendering of another client":                  {change: func(s *objectcache.Sighting) { s.Record.Applied = 0 }},
-		"another rendering of another object of the name":      {change: func(s *objectcache.Sighting) { s.Record.UID = "b" }},
-		"another rendering of an object that is being deleted": {change: func(s *objectcache.Sighting) { s.Record.Deleting = true }},
-		"no object": {change: func(s *objectcache.Sighting) { *s = objectcache.Sighting{} }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			seen := objectcache.Sighting{Found: true, Record: objectcache.Record{UID: "a", Rendering: "2", Applied: 1}}
-			test.change(&seen)
-			if got := isUnrecorded(&entry, &seen); got != test.want {
-				t.Errorf("%t", got)
-			}
-		})
-	}
-}
-
 // The manager has applied an object and has not recorded the apply. The collector waits for the record until
-// unfinishedAfter, and then reports the object.
+// drift.UnfinishedAfter, and then reports the object.
 func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 	const unfinished = `ConfigMap settings Progressing/Unfinished Changed by "fairlead" []`
 	for name, test := range map[string]struct {
@@ -123,7 +79,7 @@ func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 			if test.saysAfter == "" {
 				return
 			}
-			u.passTime(unfinishedAfter)
+			u.passTime(drift.UnfinishedAfter)
 			waitFor(t, 5*time.Second, func() string {
 				if u.deliveries.looks.Len() == 0 {
 					return "the Delivery does not come up again"

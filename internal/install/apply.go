@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 )
 
 // establishedTimeout is how long the installation waits until the API server serves a CRD.
@@ -220,7 +221,7 @@ func appliedByUs(obj metav1.Object) bool {
 
 func describeObject(obj client.Object) string {
 	kind := obj.GetObjectKind().GroupVersionKind().Kind
-	if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
+	if gvk, err := apiutil.GVKForObject(obj, cluster.Scheme); err == nil {
 		kind = gvk.Kind
 	}
 	if obj.GetNamespace() != "" {

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 )
 
 // A controller writes the status between the read and the apply. That must not count as a change.
@@ -26,7 +28,7 @@ func TestAStatusThatAControllerWritesIsNoChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "a", Labels: map[string]string{"a": "1"}}}
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).WithInterceptorFuncs(interceptor.Funcs{
+			c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithObjects(stored).WithInterceptorFuncs(interceptor.Funcs{
 				Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 					service := &corev1.Service{}
 					if err := c.Get(ctx, client.ObjectKeyFromObject(stored), service); err != nil {

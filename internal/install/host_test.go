@@ -3,12 +3,17 @@
 package install
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 // The clock of the user's machine is an hour behind the host's clock. The connection must return the host's time.
@@ -39,5 +44,32 @@ func TestTheTimeIsThatOfTheHostsAPIServer(t *testing.T) {
 	s.judge(c.now())
 	if s.Healthy {
 		t.Error("the status is healthy although the leader stopped two minutes ago")
+	}
+}
+
+// The kubeconfig of an installation has the rights of an administrator, so its credentials must not follow a redirect.
+func TestAnInstallationFollowsNoRedirect(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	t.Cleanup(other.Close)
+	var agent atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		agent.Store(req.UserAgent())
+		http.Redirect(w, req, other.URL, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(server.Close)
+	c, err := connect(&rest.Config{Host: server.URL, BearerToken: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.discovery.ServerVersion()
+	if refused := (*redirect.Error)(nil); !errors.As(err, &refused) {
+		t.Errorf("%v", err)
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Errorf("%d requests went elsewhere", n)
+	}
+	if got, _ := agent.Load().(string); !strings.HasPrefix(got, "hostctl/") {
+		t.Errorf("the requests come from %q, want hostctl", got)
 	}
 }

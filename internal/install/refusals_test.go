@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
@@ -89,7 +90,7 @@ func TestAnInstallationDropsNoStoredFields(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build()
+			c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithObjects(there).Build()
 			i := &installer{connection: connection{Client: c}, opts: Options{AllowDowngrade: tc.allow, Version: "v0.0.0-dev"}, objects: []*unstructured.Unstructured{ours}}
 			var down *DowngradeError
 			err = i.checkFields(t.Context())

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 )
 
 // The user may do everything except list and delete.
@@ -27,7 +29,7 @@ func TestRightsToPruneAreNeededBeforeTheFirstWrite(t *testing.T) {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
 	mapper.Add(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), meta.RESTScopeRoot)
-	c := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
+	c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.CreateOption) error {
 			review := obj.(*authorizationv1.SelfSubjectAccessReview)
 			asked := review.Spec.ResourceAttributes
@@ -48,7 +50,7 @@ func TestRightsToPruneAreNeededBeforeTheFirstWrite(t *testing.T) {
 func TestARoleIsTriedWhereItsNamespaceIsThere(t *testing.T) {
 	role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
 		"metadata": map[string]any{"namespace": systemNamespace, "name": "a"}}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+	c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "roles"}, "a", errors.New("attempting to grant RBAC permissions not currently held"))
 		},

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 )
 
 func well(now time.Time) *Status {
@@ -75,7 +76,7 @@ func TestTheStatusTellsWhetherTheWebhooksAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+			c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.CreateOption) error {
 					if o := (&client.CreateOptions{}).ApplyOptions(options); len(o.DryRun) == 0 {
 						t.Error("hostctl status must create nothing")

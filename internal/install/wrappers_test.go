@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
@@ -43,7 +44,7 @@ func TestAWrapperIsDeletedOnlyAsKeepAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(wrapper).WithInterceptorFuncs(interceptor.Funcs{
+			c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithObjects(wrapper).WithInterceptorFuncs(interceptor.Funcs{
 				Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, options ...client.DeleteOption) error {
 					putBack(ctx, c)
 					stored := &v1alpha1.Federated{}
@@ -73,7 +74,7 @@ func TestAWrapperIsDeletedOnlyAsKeepAll(t *testing.T) {
 // A GitOps tool creates the wrapper again after each deletion.
 func TestTheErrorNamesAWrapperThatAnotherClientRestores(t *testing.T) {
 	wrapper := &v1alpha1.Federated{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(wrapper.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
+	c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithObjects(wrapper.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, options ...client.DeleteOption) error {
 			if err := c.Delete(ctx, obj, options...); err != nil {
 				return err

@@ -52,10 +52,9 @@ func TestMain(m *testing.M) {
 
 // prepare installs on the cluster what a push needs: the CRD of Deliveries and namespace fairlead-system.
 func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
-	if config, err = s.RESTConfig(sandbox.HostName); err != nil {
+	if config, err = plane.HostConfig(s); err != nil {
 		return err
 	}
-	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	if admin, err = client.New(config, client.Options{Scheme: member.Scheme}); err != nil {
 		return err
 	}
@@ -163,7 +162,8 @@ type pass struct {
 	hostLabels HostLabels
 	isNew      bool
 	recalled   *deliveries.Summary
-	// omitsIntent is true if the pass may write no intent, unless one of its objects needs an intent.
+	// omitsIntent is true if the last pass recorded all that it did, and the member has a ready collector. The pass then
+	// omits the intent if nothing else requires one.
 	omitsIntent bool
 	unrecorded  plan.UnrecordedOf
 	seals       deliveries.Seals
@@ -176,7 +176,8 @@ func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
 			IsRecorded: p.omitsIntent, IsObserved: p.omitsIntent, Unrecorded: p.unrecorded}, p.wanted).Run(ctx)
 }
 
-// recall returns the summary of the Delivery that the host has in memory after the watch brought the Delivery.
+// recall returns the summary that the host has in memory when the watch has brought the present Delivery; nil when there
+// is no Delivery.
 func (s *site) recall() *deliveries.Summary {
 	s.Helper()
 	if d := s.delivery(); d != nil {

@@ -38,7 +38,7 @@ type memberQueue struct {
 	breaker   *breaker
 	histories histories
 	approvals approvals
-	// requests is what became of the requests for evidence in the member's Deliveries.
+	// requests has the last write of evidence requests (v1alpha1.EvidenceRequest) into each Delivery of the member.
 	requests requestWrites
 	// dueSecrets are the Secrets that are due for a check.
 	dueSecrets dueSecrets

@@ -77,7 +77,8 @@ func wish(digest string) *Desired {
 		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}}
 }
 
-// there puts the wrapper's Delivery into the index. If complete is false, its entry is Pending.
+// there puts the wrapper's Delivery into the index. Its inventory lists ConfigMap a: as Applied if complete is true,
+// otherwise as Pending.
 func (b *bench) there(generation int64, digest string, complete bool, objects ...v1alpha1.ObjectStatus) {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: digest}}}
 	d.Name, d.UID, d.Generation = web.Delivery(), "d", generation

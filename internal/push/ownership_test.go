@@ -138,8 +138,8 @@ func TestAPassWaitsForAnObjectThatIsBeingDeletedAndMakesItAgain(t *testing.T) {
 	}
 }
 
-// interrupt makes a pass in which the requests with this name are lost. After it, the Delivery lists the object, so the
-// next pass looks at the object instead of sending a create-only apply.
+// interrupt makes a pass in which the requests with this name are lost. After that pass, the Delivery lists the wrapper's
+// objects. So the next pass looks at these objects instead of sending create-only applies.
 func (s *site) interrupt(w *Desired, name string) {
 	s.Helper()
 	s.wire.begin(func(_ int, req *http.Request) fate {

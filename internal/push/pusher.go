@@ -36,7 +36,7 @@ type Pusher struct {
 	secrets secretResync
 	// kept are the objects that passes kept on members, until an event reports them.
 	kept keptObjects
-	// requests are the requests for evidence that Deliveries are to have.
+	// requests are the evidence requests (v1alpha1.EvidenceRequest) that Deliveries are to have.
 	requests evidenceRequests
 	// unrecorded are the objects that passes applied without being able to record them in the Delivery.
 	unrecorded plan.Unrecorded

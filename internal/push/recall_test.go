@@ -153,8 +153,8 @@ func TestAPassReadsTheDeliveryIfItsSummaryDoesNotSuffice(t *testing.T) {
 	}
 }
 
-// A pass uses the summary that the last watch event brought, once. If a collector is ready, the pass also writes no
-// intent.
+// After each watch event of the Delivery, one pass may use the summary in memory instead of reading the Delivery. If a
+// collector is ready, that pass also writes no intent.
 func TestTheQueuePushesAChangeWithoutReadingTheDelivery(t *testing.T) {
 	for name, test := range map[string]struct {
 		observed bool

@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// requestsEvery is the shortest time between two writes of the requests of one Delivery. A member that changes them back at once cannot
-	// make the manager write without end.
+	// requestsEvery is the shortest time between two writes of requests into one Delivery. Without it, a member that undoes each write
+	// at once could make the manager write without pause.
 	requestsEvery = time.Second
-	// requestsAgain is when the manager tries again what the member refused.
+	// requestsAgain is the time until the manager tries again to write requests that the member has refused.
 	requestsAgain = 30 * time.Second
 )
 
-// requestWrites is what became of the requests for evidence in the Deliveries of one connection to a member.
+// requestWrites has, for one connection to a member, the last write of evidence requests into each Delivery.
 type requestWrites struct {
 	clock clock.PassiveClock
 
@@ -38,21 +38,22 @@ type requestWrites struct {
 	all map[Key]*requestWrite
 }
 
-// requestWrite is what became of the requests in one Delivery.
+// requestWrite is the last write of evidence requests into one Delivery, and its result. It may also have only a problem, which kept the
+// manager from the write.
 type requestWrite struct {
-	// requests are those of the last write. isWritten is true if the Delivery has them, as far as the host knows; it then had this uid and
-	// at least this generation.
+	// requests are the requests that the manager wrote. isWritten is true if the Delivery has them, as far as the host knows. uid and
+	// generation are then those of the Delivery after the write.
 	requests   []v1alpha1.EvidenceRequest
 	isWritten  bool
 	uid        types.UID
 	generation int64
-	// problem is why the Delivery does not have them; nil if there is no reason, or not yet.
+	// problem is why the Delivery does not have the requests; nil if it has them, or while the manager is about to write them.
 	problem *rules.Problem
-	// tried is when the manager tried to write them last.
+	// tried is the time of the last write; zero if there was none.
 	tried time.Time
 }
 
-// of returns what became of the requests of a pair; see Pusher.RequestsOf.
+// of reports whether the Delivery of a pair has the wanted requests, and the problem if it does not; see Pusher.RequestsOf.
 func (w *requestWrites) of(key Key, wanted []v1alpha1.EvidenceRequest) (isWritten bool, problem *rules.Problem) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +75,7 @@ func (w *requestWrites) wait(key Key, wanted []v1alpha1.EvidenceRequest) (wait t
 	return max(0, requestsEvery-w.clock.Since(is.tried)), is.isWritten && rules.SameList(is.requests, wanted)
 }
 
-// set records the result of a try, and reports whether it differs from that of the last one.
+// set records a write or its problem, and reports whether the result differs from the result that was recorded before.
 func (w *requestWrites) set(key Key, is requestWrite) (isNews bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,8 +96,8 @@ func (w *requestWrites) forget(key Key) {
 	delete(w.all, key)
 }
 
-// compare notes that a Delivery does not have the requests any more that the manager has written. For example, the member was restored from
-// a backup. The change has queued the pair, so the queue writes them again.
+// compare looks for written requests that a changed Delivery does not have any more, for example because the member was restored from a
+// backup. It records that these requests are not written. The change has queued the pair, so the queue writes them again.
 func (w *requestWrites) compare(key Key, c *deliveries.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,8 +110,8 @@ func (w *requestWrites) compare(key Key, c *deliveries.Change) {
 	}
 }
 
-// writeRequests writes the requests for evidence into the Delivery of a pair, if it does not have them. A pair without requests costs a look
-// into a map.
+// writeRequests writes the evidence requests of a pair into its Delivery, if the Delivery does not have them. For a pair without requests,
+// it only reads a map.
 func (q *memberQueue) writeRequests(ctx context.Context, key Key) {
 	pair := plan.Pair{Member: q.conn.Name(), Key: key}
 	wanted, ok := q.pusher.requests.get(pair)
@@ -143,7 +144,8 @@ func (q *memberQueue) writeRequests(ctx context.Context, key Key) {
 	q.requestsTried(ctx, pair, wanted, written, err)
 }
 
-// keptFromRequests returns why the manager must not or cannot write requests into the Delivery of a pair; nil if it may.
+// keptFromRequests returns why the manager must not or cannot write requests into the Delivery of a pair; nil if it may, and also while the
+// pair has no desired state.
 func (q *memberQueue) keptFromRequests(key Key, desired *plan.Desired, seen *deliveries.Summary) *rules.Problem {
 	if desired == nil {
 		return nil // the loop of the wrappers has not decided yet
@@ -199,5 +201,5 @@ func (q *memberQueue) requestsTried(ctx context.Context, pair plan.Pair, wanted 
 	}
 }
 
-// maxRequestProblem is the limit of a message about requests, in bytes. That of a MemberReport is 1,024.
+// maxRequestProblem bounds a message about requests, in bytes. The message of a MemberReport may have 1,024.
 const maxRequestProblem = 512

@@ -113,7 +113,7 @@ func TestRequestsTravelInTheDeliveryAndChangeNothingElse(t *testing.T) {
 	})
 }
 
-// These passes read the Delivery. Those of the queue above remember it.
+// The passes of this test read the Delivery. In the test above, the queue gives its passes the summary in memory.
 func TestAPassThatReadsTheDeliveryKeepsItsRequests(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))

@@ -12,7 +12,8 @@ import (
 )
 
 // trace adds a pass that has ended to the trace of its member. tracer is nil if tracing is off. outcome is the zero
-// value if err is not nil. The trace has the messages of neither, because they may quote the member.
+// value if err is not nil. The trace has neither the outcome's message nor the error's text, because both may quote the
+// member.
 func trace(tracer *tracing.Tracer, memberName string, desired *plan.Desired, began time.Time, outcome plan.Outcome, err error, counts apply.Counts) {
 	if tracer == nil || desired.Leaving() {
 		return

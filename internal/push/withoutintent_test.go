@@ -26,7 +26,7 @@ func newProcessSite(t *testing.T) *processSite { return &processSite{site: newSi
 
 func (m *processSite) of() plan.UnrecordedOf { return m.unrecorded.Of(plan.Pair{Member: "east"}) }
 
-// omitting returns a pass that may write no intent.
+// omitting returns a pass whose field omitsIntent is true.
 func (m *processSite) omitting(w *Desired) *pass {
 	return &pass{conn: m.conn, want: w, recalled: m.recall(), omitsIntent: true, unrecorded: m.of(), seals: m.seals}
 }

@@ -7,7 +7,7 @@
 //
 //   - A *sandbox* has a name, a folder in the user's cache and one supervisor, a process that keeps the others running. Its
 //     *clusters* are `host` and `member-1` to `member-N`.
-//   - *Up* brings a sandbox to the state that the options describe, whatever exists already. It leaves parts that work alone,
+//   - *Up* brings a sandbox to the state that the options describe, whatever exists already. It does not touch parts that work,
 //     starts processes that do not run, and removes nothing.
 //   - *Stop* ends a cluster's processes and keeps its state, as in an outage. *Down* removes the sandbox.
 //   - To *publish* is to add the next version of the demo operator to the members' catalogs.

@@ -30,8 +30,8 @@ type Options struct {
 	// Programs is the folder with Fairlead's manager and collector; "" means the folder of the running program.
 	Programs string
 
-	// Supervisor is the command that Up starts as the supervisor; it has to call Supervise with this name. The default is the running
-	// program with `sandbox supervise --name NAME`, which both hostctl and SuperviseIfAsked understand.
+	// Supervisor is the command that Up starts as the supervisor. It has to call Supervise with the sandbox's name. The default is the
+	// running program with `sandbox supervise --name NAME`, which both hostctl and SuperviseIfAsked understand.
 	Supervisor []string
 }
 

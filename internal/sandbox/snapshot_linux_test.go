@@ -74,7 +74,7 @@ func TestTheHostForgetsWhatCameAfterTheSnapshot(t *testing.T) {
 	}
 	note("since")
 
-	// If the machine stops between the two renames of a restore, this is the state that the restore leaves.
+	// Make the state that a restore leaves if the machine stops between its two renames.
 	if err := s.Stop(t.Context(), HostName); err != nil {
 		t.Fatal(err)
 	}

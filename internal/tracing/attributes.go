@@ -58,9 +58,9 @@ func about(w v1alpha1.WrapperIdentity) []attribute.KeyValue {
 // Outcome is the reason why a span ended.
 type Outcome string
 
-// Outcomes of the root span. If the root span ends, the open spans of its members end with the same outcome, or with
-// Removed if that is Healthy. A span of a member may end earlier. Its outcome is then the state of the member (Healthy,
-// Stalled or Held), or Superseded.
+// Outcomes of the root span. If the root span ends as Healthy, the open spans of its members end as Removed. If it ends
+// with another outcome, they end with the same outcome. A span of a member may end earlier. Its outcome is then the state
+// of the member (Healthy, Stalled or Held), or Superseded.
 const (
 	// Healthy means that all placed members have the revision and are Healthy, and the status says so.
 	Healthy Outcome = "Healthy"

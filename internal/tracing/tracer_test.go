@@ -341,7 +341,8 @@ func canaries(t *testing.T) []string {
 	return all
 }
 
-// A member may put any text into the reason of an object, and a refusal of its API server into that of a pass.
+// A member may put any text into the reason of an object. By a refusal, its API server may do so with the reason of a
+// pass.
 func TestNoSecretGetsIntoATrace(t *testing.T) {
 	r := newRecorder(t)
 	r.Begin(web, 0)

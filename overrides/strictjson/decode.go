@@ -110,8 +110,8 @@ func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) 
 	return nil, false
 }
 
-// withoutNegativeZero replaces -0.0 by 0. No other number changes when it is written as JSON and read again, and such a change would change the digest
-// of a rendering.
+// withoutNegativeZero replaces -0.0 by 0. Without this, -0.0 would change when it is written as JSON and read again, and so would the
+// digest of a rendering. No other number changes in this way.
 func withoutNegativeZero(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

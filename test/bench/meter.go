@@ -29,11 +29,11 @@ type reading struct {
 	APIServerCPUSeconds float64 `json:"apiServerCPUSeconds"`
 	// HostWrites is the number of the federation's writes to the host.
 	HostWrites int `json:"hostWrites"`
-	// HostRequests is the number of the federation's requests to the host, with its writes.
+	// HostRequests is the number of the federation's requests to the host, including its writes.
 	HostRequests int `json:"hostRequests"`
 	// MemberWrites is the number of the federation's writes to each member, by the member's name.
 	MemberWrites map[string]int `json:"memberWrites"`
-	// MemberRequests is the number of the federation's requests to each member, with its writes, by the member's name.
+	// MemberRequests is the number of the federation's requests to each member, including its writes, by the member's name.
 	MemberRequests map[string]int `json:"memberRequests"`
 	// CollectorWrites is the part of MemberWrites that collectors sent.
 	CollectorWrites map[string]int `json:"collectorWrites"`

@@ -82,8 +82,8 @@ type fault struct {
 	prepare func(ctx context.Context, member *TestCluster, namespace string)
 
 	placed *v1alpha1.Federated
-	// told is the time at which the line first had the reason and the words. The state Degraded can come later, with the collector's
-	// second look.
+	// told is the time at which the line first had the reason and the words. The state Degraded can come later: it waits until the
+	// collector finds the same reason a second time.
 	told time.Time
 }
 
@@ -366,7 +366,7 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		before := leader(ctx)
 		Expect(syscall.Kill(fleet.Manager(ctx).PID, syscall.SIGKILL)).To(Succeed())
 		Eventually(ctx, leader).WithTimeout(afterKill).ShouldNot(Or(Equal(before), BeEmpty()))
-		// Until the new manager has tried to read the member, the line says that instead.
+		// Before the new manager has tried to read the member, the line says that it has not read the member yet, and not Unreachable.
 		Eventually(ctx, func() string { return shows(Default) }).WithTimeout(afterKill).Should(ContainSubstring("Unreachable"))
 		Consistently(ctx, shows).WithTimeout(3 * time.Second).ShouldNot(BeEmpty())
 

@@ -119,8 +119,9 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 // deleteOrphans deletes the Deliveries that earlier specs left on members. The collector still writes the status of these
 // Deliveries, and a spec that expects no write on a member would count those writes.
 //
-// It first waits for the namespaces that earlier specs have deleted on the host. The wrappers in them still exist, and each
-// becomes an orphan when its namespace is gone, because the deletion of a namespace states no intent for its wrappers.
+// It first waits until the namespaces that earlier specs have deleted on the host are gone. While such a namespace is
+// terminating, its wrappers exist. Afterwards their Deliveries are orphans, because the manager removes nothing from members
+// when a wrapper is deleted only together with its namespace.
 func deleteOrphans(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) (terminating []string) {

@@ -83,7 +83,8 @@ func (a *author) approve(ctx context.Context, is fleetState) error {
 
 // checkAsked checks that the manager held a pair if, and only if, it had to. It has to hold the pair if both of these are
 // true: the Delivery was written before a restore of the host or for an earlier wrapper, and the Delivery lists other
-// objects than the wrapper has. In a scenario whose field omits is set, other contents of the same objects count as well.
+// objects than the wrapper has. In a scenario whose field omits is set, the manager also has to hold the pair if the
+// Delivery records other contents of the same objects than the wrapper has.
 func (a *author) checkAsked(s *scenario, last *desiredState) {
 	a.t.Helper()
 	must := s.omits && (a.recordedAtDeath == a.settled) == (last == s.during[0])

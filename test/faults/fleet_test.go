@@ -57,7 +57,7 @@ type proxiedFleet struct {
 	proxies map[string]*proxy
 	// heartbeats is the time with which awaitHeartbeats was last called: each collector has written a heartbeat since then.
 	heartbeats time.Time
-	// mortal starts the program under test: the manager or a collector, which dies at the end e.
+	// mortal starts the program under test: the manager or a collector. The parameter e tells how its life ends.
 	mortal func(t *testing.T, e end) *life
 }
 

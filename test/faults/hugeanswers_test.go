@@ -91,7 +91,8 @@ func opening(first, then string) func(int) string {
 
 var named atomic.Int64
 
-// delivery returns a Delivery as JSON, with the given number of objects in its status. Each object has a message of 1 KiB.
+// delivery returns a Delivery as JSON, with the given number of objects in its status. Each object has a message of 1 KiB. A Delivery with
+// objects also has a request for logs, evidence with 64 KiB of logs, and an answer with 64 KiB of logs.
 // If n is 0, the name of the Delivery is always the same; otherwise each Delivery gets a new name.
 func delivery(n, objects int) string {
 	var b strings.Builder
@@ -100,20 +101,24 @@ func delivery(n, objects int) string {
 		name = fmt.Sprint("x", named.Add(1))
 	}
 	fmt.Fprintf(&b, `{"kind":"Delivery","apiVersion":"%s","metadata":{"name":"fed.none.%[2]s","namespace":"%[3]s","uid":"%[2]s","resourceVersion":"%[4]d"},`+
-		`"spec":{"wrapper":{"kind":"Federated","namespace":"none","name":"%[2]s","uid":"%[2]s"},"target":{"rendering":"x"}},"status":{"version":"x"`,
-		v1alpha1.GroupVersion, name, v1alpha1.SystemNamespace, n+1)
+		`"spec":{"wrapper":{"kind":"Federated","namespace":"none","name":"%[2]s","uid":"%[2]s"},"target":{"rendering":"x"}%[5]s},"status":{"version":"x"`,
+		v1alpha1.GroupVersion, name, v1alpha1.SystemNamespace, n+1, map[bool]string{true: `,"requests":[` + request + `]`}[objects > 0])
 	for i := range objects {
 		b.WriteString(map[bool]string{true: `,"objects":[`, false: ","}[i == 0])
 		fmt.Fprintf(&b, `{"kind":"X","name":"x%d","health":"Degraded","message":"%s"}`, i, words)
 	}
 	if objects > 0 {
-		b.WriteString("]")
+		fmt.Fprintf(&b, `],"evidence":[{"kind":"Pod","name":"x",%[2]s}],"answers":[{"request":%[1]s,%[2]s}]`, request, containers)
 	}
 	b.WriteString("}}")
 	return b.String()
 }
 
 var words = strings.Repeat("much ado ", 113) // 1 KiB
+
+const request = `{"kind":"Pod","name":"x","type":"Logs","expires":"2100-01-01T00:00:00Z"}`
+
+var containers = `"containers":[{"pod":"x","name":"x","state":"Running","log":"` + strings.Repeat(words, 64) + `"}]`
 
 // Member east sends responses that are larger than the host's memory. They must not use up the manager's memory, and must not
 // delay the pushes to west.

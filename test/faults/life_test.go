@@ -41,7 +41,8 @@ type end struct {
 type life struct {
 	agent string
 	stop  context.CancelFunc
-	// over is closed when the program has returned. died is closed when the program was killed at its end, not by kill.
+	// over is closed when the program has returned. died is closed when the program was killed at the call that the field end names,
+	// and not by the method kill.
 	over, died chan struct{}
 
 	mu      sync.Mutex
@@ -92,7 +93,7 @@ var collector = program{"fairlead-collector", func(_ context.Context, config *re
 
 var lives atomic.Int64
 
-// born starts a program, and counts its calls from the start. The program dies at the end e.
+// born starts a program, and counts its calls from the start. The parameter e tells how its life ends.
 func born(t *testing.T, what program, config *rest.Config, e end) *life {
 	t.Helper()
 	version := fmt.Sprintf("life-%06d", lives.Add(1))

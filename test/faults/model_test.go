@@ -28,8 +28,8 @@ type desiredState struct {
 	// If waves is true, the rollout changes east first, and then west. If asks is true, the wave of west waits for an Approval.
 	// If approved is true, the author writes that Approval, and nothing else. If rollsBack is true, onFailure is Rollback.
 	waves, asks, approved, rollsBack bool
-	// The field still lists, by member, the objects that a member keeps from an earlier state because of the rollout. The field
-	// rests is the state of that rollout and the reason why it waits, with a space between them; "" if the rollout completes.
+	// The field "still" has, by member, the objects that a member keeps from an earlier state because of the rollout. The field
+	// "rests" is the state of that rollout and the reason why it waits, with a space between them; "" if the rollout completes.
 	still map[string]map[string]string
 	rests string
 }

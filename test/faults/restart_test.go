@@ -53,7 +53,7 @@ func (a *author) wake() {
 	}
 }
 
-// writesAbout returns the life's writes to the host: to one namespace, to MemberClusters, and of events.
+// writesAbout returns the life's writes to the host that concern objects in namespace shop, MemberClusters or events.
 func (l *life) writesAbout(shop string) []string {
 	var found []string
 	for _, call := range l.calls() {

@@ -4,10 +4,10 @@ package faults
 
 // scenario is a history around one death.
 type scenario struct {
-	// The members reach the states in the field before. The program dies while it works on the states in the field during.
-	// Users write the states in the field dead before the next program starts.
+	// The members reach the states of scenario.before. The program dies while it works on the states of scenario.during. Users
+	// write the states of scenario.dead before the next program starts.
 	before, during, dead []*desiredState
-	// changeByHand, if set, changes the wrapper's objects on a member right after the last state in the field during.
+	// changeByHand, if set, changes the wrapper's objects on a member right after the last state of scenario.during.
 	changeByHand func(*author)
 	// takeOver, if set, is the name of an object of the wrapper on east. At the point, the program does not die: another
 	// owner replaces the object just before the call, so what the program has read of the object is outdated.
@@ -19,12 +19,12 @@ type scenario struct {
 
 	// If foreground is true, the author deletes the wrapper with propagation policy Foreground.
 	foreground bool
-	// If unmadeBefore is true, the test deletes the wrapper without the manager before users write the states in the field during.
-	// If unmadeDead is true, it does so before they write the states in the field dead. The next desired state then creates a
+	// If unmadeBefore is true, the test deletes the wrapper without the manager before users write the states of scenario.during.
+	// If unmadeDead is true, it does so before they write the states of scenario.dead. The next desired state then creates a
 	// wrapper with another uid.
 	unmadeBefore, unmadeDead bool
-	// If restored is true, the test restores the wrapper on the host after the death, to its state before the first state in the
-	// field during. The states in the field dead follow.
+	// If restored is true, the test restores the wrapper on the host after the death, to its state before the first state of
+	// scenario.during. Then users write the states of scenario.dead.
 	restored bool
 	// refuses tells which writes of the Delivery the members refuse until the program is dead.
 	refuses refusal
@@ -37,15 +37,15 @@ type scenario struct {
 	patient bool
 	// If steady is true, the test fails when an object that existed at the death is deleted and created again.
 	steady bool
-	// leaves are the objects that stay on members because the wrapper leaves these members in the states in the field during.
+	// leaves are the objects that stay on members when the wrapper leaves these members in the states of scenario.during.
 	leaves fleetState
-	// stays, if set, returns the objects that stay on members because the wrapper leaves them in the states in the
-	// field dead. Its argument is the state at the death.
+	// stays, if set, returns the objects that stay on members when the wrapper leaves these members in the states of
+	// scenario.dead. Its argument is the state at the death.
 	stays func(fleetState) fleetState
 	// If omits is true, the update of this scenario needs no intent. The test fails if the manager writes the Delivery before
 	// the objects.
 	omits bool
-	// Users write the states in the field later once the members have the last state in the field dead. For these states,
+	// Users write the states of scenario.later when the members have the last state of scenario.dead. For these states,
 	// staysLater, if set, replaces the function stays. Its argument is the state at the death.
 	later      []*desiredState
 	staysLater func(fleetState) fleetState

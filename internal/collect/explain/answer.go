@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,7 +54,7 @@ func (r *Reader) Answer(ctx context.Context, obj *unstructured.Unstructured, rel
 		}
 	}
 	if request.Type == v1alpha1.EvidenceEvents {
-		events, err := r.events(ctx, obj.GetNamespace(), subjects(obj, related, &owned, r.interesting(owned.pods)))
+		events, err := r.events(ctx, obj.GetNamespace(), subjects(obj, related, &owned, interesting(owned.pods, r.client.Now())))
 		if err != nil {
 			return Answer{}, err
 		}
@@ -74,8 +75,8 @@ func (r *Reader) ownedBy(ctx context.Context, obj, csv *unstructured.Unstructure
 }
 
 // interesting returns the pods whose events an answer has: those in trouble, and then the newest of the others.
-func (r *Reader) interesting(pods []health.PodObject) []*health.PodObject {
-	chosen := health.InTrouble(pods, r.client.Now())
+func interesting(pods []health.PodObject, now time.Time) []*health.PodObject {
+	chosen := health.InTrouble(pods, now)
 	var others []*health.PodObject
 	for i := range pods {
 		if !slices.Contains(chosen, &pods[i]) {

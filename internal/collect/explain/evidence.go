@@ -5,7 +5,6 @@ package explain
 import (
 	"context"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,23 +53,12 @@ func (r *Reader) gather(
 		before := knownLogs(known, c)
 		key := logKey{c.Namespace, c.Pod, c.Name, false}
 		// If the kubelet no longer returns a log, the log in the status stays. It is the same log: after a restart, before is empty.
-		c.Log = r.logOr(ctx, logs, key, c.HasLog, before.Log)
+		c.Log = logs.tailOr(ctx, key, c.HasLog, before.Log)
 		key.previous = true
-		c.PreviousLog = r.logOr(ctx, logs, key, c.HasPreviousLog, before.PreviousLog)
+		c.PreviousLog = logs.tailOr(ctx, key, c.HasPreviousLog, before.PreviousLog)
 	}
 	found := evidence.Merge(known, evidence.Of(events, containers))
 	return &found
-}
-
-// logOr reads the end of a log if the kubelet has the log. If the kubelet does not return it, or returns an empty text or an error
-// text in its place, logOr returns the argument before.
-func (r *Reader) logOr(ctx context.Context, logs *logs, key logKey, isThere bool, before string) string {
-	if isThere {
-		if text, ok := logs.tail(ctx, key); ok && strings.TrimSpace(health.LogText(text)) != "" {
-			return text
-		}
-	}
-	return before
 }
 
 // knownLogs returns the entry about a container in the evidence known. The entry is empty if known has none about the container's

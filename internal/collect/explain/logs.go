@@ -4,7 +4,9 @@ package explain
 
 import (
 	"context"
+	"strings"
 
+	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
@@ -38,4 +40,15 @@ func (l *logs) tail(ctx context.Context, key logKey) (text string, ok bool) {
 		l.read[key] = known
 	}
 	return known.text, known.ok
+}
+
+// tailOr reads the end of a log if the kubelet has the log. If the kubelet does not return it, or returns an empty text or an error
+// text in its place, tailOr returns the argument before.
+func (l *logs) tailOr(ctx context.Context, key logKey, isThere bool, before string) string {
+	if isThere {
+		if text, ok := l.tail(ctx, key); ok && strings.TrimSpace(health.LogText(text)) != "" {
+			return text
+		}
+	}
+	return before
 }

@@ -55,18 +55,13 @@ func (r *Reader) belongingsOf(ctx context.Context, obj, csv *unstructured.Unstru
 		}
 		return belongings{pods: []health.PodObject{pod}}, nil
 	case upgrade.Subscription:
-		return r.ofOperator(ctx, csv)
+		return r.ofDeployments(ctx, csv, health.OperatorDeployments(csv))
 	default:
 		return r.ofWorkload(ctx, obj)
 	}
 }
 
-// ofOperator reads the Deployments that OLM made of a CSV, and their pods. OLM makes the CSV their owner.
-func (r *Reader) ofOperator(ctx context.Context, csv *unstructured.Unstructured) (belongings, error) {
-	return r.ofDeployments(ctx, csv, health.OperatorDeployments(csv))
-}
-
-// ofDeployments reads the Deployments of a CSV with these names, and their pods.
+// ofDeployments reads the Deployments with these names that OLM made of a CSV, and their pods. OLM makes the CSV their owner.
 func (r *Reader) ofDeployments(ctx context.Context, csv *unstructured.Unstructured, names []string) (belongings, error) {
 	var all belongings
 	for _, name := range names {

@@ -28,13 +28,13 @@ import (
 // FieldManager is the field manager of hostctl's writes.
 const FieldManager = "hostctl"
 
-// RequestTimeout bounds each request, so that a join does not wait for a cluster that hangs.
+// RequestTimeout bounds each request, so that a join or an installation does not wait for a cluster that hangs.
 const RequestTimeout = 20 * time.Second
 
 // PollEvery is the time between two reads while a join waits for a change on a cluster.
 const PollEvery = 200 * time.Millisecond
 
-// Scheme has the kinds that a join reads and writes.
+// Scheme has the kinds that a join and an installation read and write.
 var Scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
@@ -56,7 +56,7 @@ type Cluster struct {
 
 // Connect returns the connection to a cluster. Its client bounds the time of each request, and follows no redirects.
 func Connect(cfg *rest.Config, name string, dryRun bool) (Cluster, error) {
-	cfg = bounded(cfg)
+	cfg = Bounded(cfg)
 	c, err := client.New(cfg, client.Options{Scheme: Scheme})
 	if err != nil {
 		if told := Explain(err, name, cfg.Host); told != err { //nolint:errorlint // Explain returns the same error if it has nothing to add
@@ -67,9 +67,9 @@ func Connect(cfg *rest.Config, name string, dryRun bool) (Cluster, error) {
 	return Cluster{Client: c, Config: cfg, Name: name, DryRun: dryRun}, nil
 }
 
-// bounded copies a configuration, and sets a timeout for its requests. Clients of the copy follow no redirects, and do not
+// Bounded copies a configuration, and sets a timeout for its requests. Clients of the copy follow no redirects, and do not
 // print the warnings of API servers, which would not help the user.
-func bounded(cfg *rest.Config) *rest.Config {
+func Bounded(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(redirect.Refuse)
 	if cfg.Timeout == 0 {

@@ -211,8 +211,8 @@ func list(ctx context.Context, conn *member.Conn, namespace string) (found []ope
 	return list.subscriptions(), nil, nil
 }
 
-// subscriptionList has the fields of Subscriptions that the manager reads. It leaves out spec.config, which has
-// quantities.
+// subscriptionList has the fields of Subscriptions that the manager reads. It leaves out spec.config, because spec.config
+// has quantities: a user of the member can write a quantity that takes very long to parse.
 type subscriptionList struct {
 	Metadata struct{ Continue string }
 	Items    []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// The CRD of a Subscription allows such a quantity, so that any user of a namespace could write it. It takes longer to
-// parse than a test may run.
+// The memory limit in spec.config takes longer to parse than a test may run. The CRD of a Subscription allows this value,
+// so anyone who may write Subscriptions in a namespace could write it.
 func TestAQuantityOfASubscriptionIsNotParsed(t *testing.T) {
 	const list = `{"kind": "SubscriptionList", "apiVersion": "operators.coreos.com/v1alpha1", "metadata": {}, "items": [
 		{"metadata": {"name": "db", "namespace": "shop", "labels": {"federation.fairlead.dev/uid": "u"}, "annotations": {"federation.fairlead.dev/target-csv": "db.v2"}},

@@ -158,7 +158,7 @@ func isPolicy(words string) bool {
 }
 
 // isForm reports whether the API server refused an apply because a value has the wrong type, or the schema lacks a
-// field. The API server answers with a plain 500, but unlike other 500s it would give the same answer to another try.
+// field. The API server answers with a plain 500. Unlike after other 500s, another try would get the same answer.
 func isForm(words string) bool {
 	return strings.Contains(words, "failed to create typed patch object")
 }

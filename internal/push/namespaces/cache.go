@@ -38,8 +38,8 @@ type cacheKey struct {
 // NewCache returns an empty cache.
 func NewCache(clk clock.PassiveClock) *Cache { return &Cache{clock: clk} }
 
-// isOpen reports whether a pass found the namespace open recently. The parameter while is the longest time since then.
-// A nil cache has no namespaces.
+// isOpen reports whether a pass has found the namespace open, less than the given duration ago (parameter while). A nil
+// cache has no namespaces.
 func (c *Cache) isOpen(one cacheKey, while time.Duration) bool {
 	if c == nil {
 		return false

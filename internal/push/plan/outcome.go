@@ -76,9 +76,9 @@ func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation
 }
 
-// withUnrepaired returns the outcome of this pass with further objects in Unrepaired. The parameter still has these
-// objects: the last pass could not repair them, and this pass did not try. If this pass has no problem of its own, the
-// result has the problem of the last pass. The time of the next try of these objects stays the same.
+// withUnrepaired returns the outcome of this pass, and adds objects to Unrepaired (parameter still): those that the last
+// pass could not repair and that this pass did not try to repair. If this pass has no problem of its own, the result has
+// the problem of the last pass. The time of the next try of these objects stays the same.
 func (o Outcome) withUnrepaired(last Outcome, still []ObjectID) Outcome {
 	if len(still) == 0 {
 		return o

@@ -161,8 +161,8 @@ func (h *History) ForgetOutcome() { h.last = Outcome{} }
 // ForgetRepairs forgets which drifts a pass has tried to repair, because the collector no longer reports any drift.
 func (h *History) ForgetRepairs() { h.repairs.repaired = nil }
 
-// again records that a pass did not succeed, and returns the time until the next try. After the first such pass that
-// time is the parameter first. It doubles with each further pass that does not succeed, up to RetryLater.
+// again records that a pass did not succeed, and returns the time until the next try. The parameter first is that time
+// after one such pass. The time doubles with each further pass that does not succeed, up to RetryLater.
 func (h *History) again(first time.Duration, now time.Time) (wait time.Duration) {
 	wait = max(first, min(first<<min(h.failures, 10), RetryLater))
 	h.failures++

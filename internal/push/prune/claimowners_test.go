@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// The quantity takes longer to parse than a test may run.
+// The memory limit and the storage request take longer to parse than a test may run.
 func TestAQuantityOfAStatefulSetIsNotParsed(t *testing.T) {
 	const answer = `{"kind": "StatefulSet", "apiVersion": "apps/v1", "metadata": {"name": "db", "generation": 3}, "spec": {
 		"persistentVolumeClaimRetentionPolicy": {"whenDeleted": %q},

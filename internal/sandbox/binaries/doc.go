@@ -2,8 +2,8 @@
 
 // Package binaries provides the programs of a local control plane. It builds them once from an embedded Go module, and keeps them in the user's
 // cache. So a sandbox needs only Go and a Go module proxy, and neither Docker, nor root, nor another download site. The package also
-// uses programs of the same minor version that the user has for envtest: those in the folder $KUBEBUILDER_ASSETS, and, if no
-// earlier build has the program, those that setup-envtest has downloaded.
+// uses programs that the user has for envtest, if they have the minor version that the module would build: those in the folder
+// $KUBEBUILDER_ASSETS, and, if no earlier build has the program, those that setup-envtest has downloaded.
 //
 // Why it is so:
 //

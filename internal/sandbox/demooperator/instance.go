@@ -39,7 +39,8 @@ const (
 	end  verdict = "end"  // it has no ready pod: no process may run
 )
 
-// judge returns the verdict on a Deployment. It returns an error if the Deployment is rolled out but its image is not of a release.
+// judge returns the verdict on a Deployment. It returns an error if the Deployment is rolled out but has no image of a release, or
+// has a list of several namespaces to watch.
 func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	replicas := int32(1)
 	if d.Spec.Replicas != nil {

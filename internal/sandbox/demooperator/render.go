@@ -19,7 +19,8 @@ const (
 	ReasonWriteRefused = "WriteRefused"
 )
 
-// greetingLabel is on every ConfigMap of the operator. Its informer selects by this label, so it sees no other ConfigMaps.
+// greetingLabel is on every ConfigMap that the operator writes. The operator's informer selects by this label, so it gets no
+// other ConfigMaps.
 const greetingLabel = "demo.fairlead.dev/greeting"
 
 // versionLabel is a label of a ConfigMap with the version that wrote it.

@@ -23,9 +23,9 @@ type WatchOptions struct {
 	REST *rest.Config // the member's client configuration; it needs the rights to read Deployments and to request tokens
 	Dir  string       // the folder for the instances' kubeconfigs; Watch creates it
 
-	// Start starts the operator's process for an instance, and returns when the process has started. If it runs already, Start does
-	// nothing. Start first ends the process of an earlier instance of the same Deployment, so that two releases never
-	// write at the same time. A process that ends without Stop has to be started again by the implementation.
+	// Start starts the operator's process for an instance, and returns when the process has started. If the process runs already,
+	// Start does nothing. Start first ends the process of an earlier instance of the same Deployment, so that two releases never
+	// write at the same time. If a process ends without a call of Stop, the implementation of Start has to start it again.
 	Start func(ctx context.Context, i Instance) error
 	// Stop ends the process for a Deployment and waits for its end. Without such a process it returns nil.
 	Stop func(ctx context.Context, deployment cache.ObjectName) error

@@ -171,7 +171,8 @@ func (c Cluster) waitConnected(ctx context.Context, api client.Client, since tim
 	return nil
 }
 
-// passing returns nil for an error that a retry may not meet again, and any other error unchanged.
+// passing returns nil for an error that may be gone at the next try, so that the caller tries again. It returns any other error
+// unchanged.
 func passing(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return err

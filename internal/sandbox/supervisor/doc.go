@@ -20,7 +20,7 @@
 //   - Requests come over a unix socket in the sandbox's folder: one JSON request and one answer per connection. Only the owner of
 //     the folder can open the socket.
 //   - When a supervisor dies, the kernel kills its children, so no program goes on without a supervisor. The next supervisor reads
-//     the record, ends a program that still runs after all, and starts everything again.
+//     the record, ends any program that nevertheless still runs, and starts everything again.
 //   - This needs Linux: /proc, parent-death signals and process descriptors. On other systems hostctl refuses to start a sandbox,
 //     and tells why.
 package supervisor

@@ -20,9 +20,11 @@ import (
 
 // Manager answers requests.
 type Manager struct {
-	// Scripts are called with each watch of the request to a member. A member without a script does not answer.
+	// Scripts has a script for each member. It runs at each watch of a MemberReport about that member. A member without a script does
+	// not answer.
 	Scripts map[string]func(*Request)
-	// Refuse returns the error of a request to the host, for its verb; nil for none.
+	// Refuse returns the error with which the host refuses an API request about a MemberReport; nil lets it through. verb is create,
+	// delete or watch. If Refuse is nil, the host refuses nothing.
 	Refuse func(verb string, r *v1alpha1.MemberReport) error
 	// Clock is the host's clock.
 	Clock func() time.Time
@@ -126,7 +128,7 @@ func (r *Request) Refuse(reason, message string) {
 	r.State(v1alpha1.MemberReportStatus{Reason: reason, Message: message})
 }
 
-// State gives the request a status. The command has taken the state before the last one when State returns.
+// State gives the request a status. When State returns, the command has received this status, so it is done with the status before.
 func (r *Request) State(status v1alpha1.MemberReportStatus) {
 	r.Report.Status = status
 	if err := r.host.Update(context.WithoutCancel(r.ctx), r.Report); err != nil && !apierrors.IsNotFound(err) {

@@ -4,7 +4,8 @@ package errortext
 
 import "strings"
 
-// Diff returns "" if the text of err contains want, or if err is nil and want is "".
+// Diff returns "" if err is as expected, and otherwise a description of the difference. The text of err has to contain
+// want. If want is "", err has to be nil.
 func Diff(want string, err error) string {
 	switch {
 	case want == "" && err != nil:

@@ -51,10 +51,11 @@ func (p *Plane) Main(m *testing.M) int {
 	return code
 }
 
-// Sandbox returns the running sandbox, and starts it at the first call. With -short it skips the test instead. Before
-// the start it takes down a sandbox that an earlier run left behind, because its test binary was killed or KEEP was
-// set. Otherwise the tests would find objects and credentials of that run. If another run of the same tests on this machine
-// uses the sandbox now, Sandbox waits until that run ends.
+// Sandbox returns the running sandbox, and starts it at the first call. With -short it skips the test instead. If another
+// run of the same tests on this machine uses the sandbox now, Sandbox waits until that run ends.
+//
+// An earlier run leaves its sandbox behind if its test binary was killed, or if KEEP was set. Sandbox takes that sandbox
+// down before the start. Otherwise the tests would find objects and credentials of the earlier run.
 func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
 	if testing.Short() {

@@ -218,7 +218,7 @@ func TestErrorsOfTheSDKGetIntoTheLog(t *testing.T) {
 	}
 }
 
-// With a ratio, the traces of the members have to be taken together with the trace of their wrapper.
+// With a ratio, the trace of a member must be sampled if, and only if, the trace of its wrapper is.
 func TestAMemberIsSampledWithItsWrapper(t *testing.T) {
 	set(t, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.5")
 	chosen, err := sampler()

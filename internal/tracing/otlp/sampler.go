@@ -15,7 +15,7 @@ const (
 	samplerArg  = "OTEL_TRACES_SAMPLER_ARG"
 )
 
-// sampler returns the sampler that the variables ask for; without them, one that takes every trace.
+// sampler returns the sampler that the variables ask for; without them, one that samples every trace.
 func sampler() (sdk.Sampler, error) {
 	ratio := 1.0
 	if given := value(samplerArg); given != "" {
@@ -41,8 +41,8 @@ func sampler() (sdk.Sampler, error) {
 }
 
 // linked is a sampler. For a root span with a link it decides as for the linked span, and for every other span as the
-// embedded Sampler. The trace of a member is therefore taken if, and only if, the trace of its wrapper is. With a ratio
-// alone, the two would be independent.
+// embedded Sampler. So the trace of a member is sampled if, and only if, the trace of its wrapper is. With a ratio alone,
+// the two decisions would be independent.
 type linked struct{ sdk.Sampler }
 
 // ShouldSample implements sdk.Sampler.
