@@ -3,15 +3,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/onsi/gomega/gbytes"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,24 +69,6 @@ func hostOf(s *sandbox.Sandbox) (client.Client, error) {
 	}
 	config.WarningHandler = rest.NoWarnings{}
 	return client.New(config, client.Options{Scheme: member.Scheme})
-}
-
-// output is a stream that a test reads while a command writes.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }
 
 // The role fairlead-oncall in one namespace has to be enough, on a real API server. It cannot grant MemberClusters, which are
@@ -164,10 +145,10 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 		{[]string{"logs", "web", "-n", "default"}, exit.Failed, "", "Error: getting Federated web from the host: federateds.federation.fairlead.dev \"web\" is forbidden"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
-			var out, said output
-			code := Execute(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said}, test.args)
-			if code != test.code || !strings.Contains(out.String(), test.says) || !strings.HasPrefix(said.String(), test.told) || strings.Contains(out.String(), "your account may not") {
-				t.Errorf("code %d, want %d\n%s\n%s", code, test.code, out.String(), said.String())
+			out, said := gbytes.NewBuffer(), gbytes.NewBuffer()
+			code := Execute(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: said}, test.args)
+			if code != test.code || !strings.Contains(string(out.Contents()), test.says) || !strings.HasPrefix(string(said.Contents()), test.told) || strings.Contains(string(out.Contents()), "your account may not") {
+				t.Errorf("code %d, want %d\n%s\n%s", code, test.code, out.Contents(), said.Contents())
 			}
 		})
 	}
@@ -208,47 +189,47 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 	}
 
 	t.Run("logs --object", func(t *testing.T) {
-		var out, said output
+		out, said := gbytes.NewBuffer(), gbytes.NewBuffer()
 		ended := make(chan int)
 		go func() {
-			ended <- Execute(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said},
+			ended <- Execute(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: said},
 				[]string{"logs", "web", "-n", "shop", "--object", "ConfigMap/settings", "--cluster", "eu-1"})
 		}()
 		answer("all is well")
-		if code := <-ended; code != exit.Done || out.String() != "[eu-1/web-1/app] all is well\n" || len(requests()) > 0 {
-			t.Errorf("code %d, requests %v\n%s\n%s", code, requests(), out.String(), said.String())
+		if code := <-ended; code != exit.Done || string(out.Contents()) != "[eu-1/web-1/app] all is well\n" || len(requests()) > 0 {
+			t.Errorf("code %d, requests %v\n%s\n%s", code, requests(), out.Contents(), said.Contents())
 		}
 	})
 
 	t.Run("logs -f", func(t *testing.T) {
-		var out, said output
+		out, said := gbytes.NewBuffer(), gbytes.NewBuffer()
 		ctx, interrupt := context.WithCancel(t.Context())
 		ended := make(chan int)
 		go func() {
-			ended <- Execute(ctx, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said},
+			ended <- Execute(ctx, genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: said},
 				[]string{"logs", "web", "-n", "shop", "--object", "ConfigMap/settings", "--cluster", "eu-1", "-f"})
 		}()
 		answer("one")
 		answer("one\ntwo", "one")
-		must(wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return strings.Contains(out.String(), "two"), nil }))
+		must(wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return strings.Contains(string(out.Contents()), "two"), nil }))
 		interrupt()
-		if code := <-ended; code != exit.Done || out.String() != "[eu-1/web-1/app] one\n[eu-1/web-1/app] two\n" || len(requests()) > 0 {
-			t.Errorf("code %d, requests %v\n%s\n%s", code, requests(), out.String(), said.String())
+		if code := <-ended; code != exit.Done || string(out.Contents()) != "[eu-1/web-1/app] one\n[eu-1/web-1/app] two\n" || len(requests()) > 0 {
+			t.Errorf("code %d, requests %v\n%s\n%s", code, requests(), out.Contents(), said.Contents())
 		}
 	})
 
 	t.Run("events -w", func(t *testing.T) {
-		var out, said output
+		out, said := gbytes.NewBuffer(), gbytes.NewBuffer()
 		ctx, interrupt := context.WithCancel(t.Context())
 		ended := make(chan int)
 		go func() {
-			ended <- Execute(ctx, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said}, []string{"events", "web", "-n", "shop", "-w"})
+			ended <- Execute(ctx, genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: said}, []string{"events", "web", "-n", "shop", "-w"})
 		}()
 		await := func(text string) {
 			t.Helper()
-			err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return strings.Contains(out.String(), text), nil })
+			err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return strings.Contains(string(out.Contents()), text), nil })
 			if err != nil {
-				t.Fatalf("no %q in:\n%s\n%s", text, out.String(), said.String())
+				t.Fatalf("no %q in:\n%s\n%s", text, out.Contents(), said.Contents())
 			}
 		}
 		await("restarting")
@@ -259,8 +240,8 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 		must(host.Status().Update(t.Context(), r))
 		await("restarting again")
 		interrupt()
-		if code := <-ended; code != exit.Done || strings.Count(out.String(), "at the host") != 1 || said.String() != "" {
-			t.Errorf("code %d\n%s\n%s", code, out.String(), said.String())
+		if code := <-ended; code != exit.Done || strings.Count(string(out.Contents()), "at the host") != 1 || len(said.Contents()) > 0 {
+			t.Errorf("code %d\n%s\n%s", code, out.Contents(), said.Contents())
 		}
 	})
 }

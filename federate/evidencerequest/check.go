@@ -3,10 +3,8 @@
 package evidencerequest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,7 +60,7 @@ func Check(report *v1alpha1.MemberReport, w v1alpha1.Wrapper, hasCluster bool) *
 	case gk == schema.GroupKind{Kind: "Secret"}:
 		return problem(v1alpha1.ReasonSecretRequested, "collectors read no Secrets: ask about an object that uses Secret %s", spec.Object.Name)
 	}
-	if listed := objectsOf(w); !slices.Contains(listed, spec.Object) {
+	if listed := Objects(w); !slices.Contains(listed, spec.Object) {
 		names := make([]string, 0, len(listed))
 		for _, o := range listed {
 			names = append(names, Ref(&o))
@@ -90,27 +88,3 @@ func few(members []string) string {
 
 // Ref returns the name of an object in messages, for example Deployment/web.
 func Ref(o *v1alpha1.ReportedObject) string { return o.Kind + "/" + o.Name }
-
-// objectsOf returns the objects that a wrapper lists.
-func objectsOf(w v1alpha1.Wrapper) []v1alpha1.ReportedObject {
-	raw := w.WrapperSpec().Objects
-	all := make([]v1alpha1.ReportedObject, 0, len(raw))
-	for i := range raw {
-		var is struct {
-			APIVersion string `json:"apiVersion"`
-			Kind       string `json:"kind"`
-			Metadata   struct {
-				Name string `json:"name"`
-			} `json:"metadata"`
-		}
-		if err := json.Unmarshal(raw[i].Raw, &is); err != nil {
-			continue // admission refuses it
-		}
-		o := v1alpha1.ReportedObject{Kind: is.Kind, Name: is.Metadata.Name}
-		if group, _, ok := strings.Cut(is.APIVersion, "/"); ok {
-			o.Group = group
-		}
-		all = append(all, o)
-	}
-	return all
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
@@ -64,6 +65,23 @@ func TestWhyARequestIsNotSent(t *testing.T) {
 		if (test.want == "") != (got == "") || !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
+	}
+}
+
+func TestTheObjectsOfAWrapper(t *testing.T) {
+	w := build.Federated("web").In("shop").Obj()
+	for _, raw := range []string{
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"}}`,
+		`{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"}}`,
+		`{"apiVersion":"apps/v1beta1","kind":"Deployment","metadata":{"name":"web"}}`,
+		`{"apiVersion":"v1","metadata":{"name":"without a kind"}}`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"web-"}}`,
+		`no JSON`,
+	} {
+		w.Spec.Objects = append(w.Spec.Objects, runtime.RawExtension{Raw: []byte(raw)})
+	}
+	if diff := cmp.Diff([]v1alpha1.ReportedObject{deployment, {Kind: "Service", Name: "web"}}, Objects(w)); diff != "" {
+		t.Error(diff)
 	}
 }
 

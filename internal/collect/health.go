@@ -51,7 +51,8 @@ type memory struct {
 	reread time.Time
 	// judged has the last verdict on each object of a kind with progress.
 	judged map[lineKey]*judgement
-	// gathered has the evidence that the status does not have yet. It is empty for an object whose evidence in the status is out of date.
+	// gathered has the evidence that the status does not have yet. An empty Evidence means that the object's evidence in the status is out
+	// of date.
 	gathered map[lineKey]v1alpha1.Evidence
 	// asked has the requests for evidence in the Delivery, with the last answers; nil if there are none.
 	asked map[askedKey]*asked
@@ -82,7 +83,8 @@ type judgement struct {
 
 // explained has the result of the last read of an object's explanation.
 type explained struct {
-	// at is the time of that read, or the time at which the object became unhealthy; zero while the object is healthy.
+	// at is the time of that read. Before the first read it is the time at which the collector found the object unhealthy; after a restart
+	// of the collector it is earlier, so that the first read is due at once. It is zero while the object is healthy.
 	at    time.Time
 	cause *health.Explanation
 	// refused is true if the member does not allow the collector to read pods.
@@ -104,9 +106,9 @@ type healthReader struct {
 	explain *explain.Reader
 }
 
-// verdict returns the health of an object. If the last judgement is not stale, or readEvery has not passed since then,
-// it returns the verdict of that judgement. In all other cases it reads the object and judges it again. It returns nil
-// if the object was deleted and the watch has not reported that yet.
+// verdict returns the health of an object. If the last judgement is not stale, or is younger than readEvery, verdict
+// returns the result of that judgement. Otherwise it reads the object and judges it. It returns nil if the object was
+// deleted and the watch has not reported the deletion yet.
 func (h *healthReader) verdict(
 	ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s objectcache.Sighting,
 ) (*health.Verdict, error) {
@@ -143,7 +145,7 @@ func (h *healthReader) verdict(
 	}
 	verdict, err := h.judge(ctx, p, obj, ref, key, &explained, now)
 	if err != nil {
-		// The line stays, and so does the evidence about it.
+		// The status keeps the object's line, so the gathered evidence about the object stays too.
 		if delete(p.memory.gathered, key); hasGathered {
 			p.memory.gathered[key] = gathered
 		}
@@ -179,8 +181,8 @@ func isUnhealthy(line *v1alpha1.ObjectStatus) bool {
 	return line != nil && (line.Health == v1alpha1.Progressing || line.Health == v1alpha1.Degraded)
 }
 
-// unhealthyWait returns the time until the next read of an object. The argument lasted is how long the object has been
-// unhealthy. In its first minute a change that shows only in a pod or an event is read within 15 s.
+// unhealthyWait returns the time until the next read of an object that has been unhealthy for the time lasted. In the
+// first minute it is at most 15 s, so the collector soon reads a change that shows only in a pod or an event.
 func unhealthyWait(lasted time.Duration) time.Duration {
 	return min(max(lasted/4, unhealthyFirst), unhealthyMost)
 }
@@ -239,8 +241,8 @@ func (h *healthReader) judge(
 	return verdict, nil
 }
 
-// maxWithEvidence is how many Deliveries of a member may have evidence, because the collector keeps it in memory. Evidence that the status
-// does not have yet counts, too: the member may take no writes for a long time.
+// maxWithEvidence is the largest number of a member's Deliveries that have evidence, because the collector keeps the evidence in memory.
+// Evidence that the status does not have yet counts, too: the member may take no writes for a long time.
 const maxWithEvidence = 256
 
 // mayGather reports whether the Delivery of a pass has evidence already or may have some.
@@ -249,7 +251,7 @@ func (h *healthReader) mayGather(p *pass) bool {
 		h.related.looks.index.WithEvidence(func(m *memory) bool { return m.holdsEvidence.Load() }) < maxWithEvidence
 }
 
-// forget resets what is known when an object becomes healthy.
+// forget drops the explanation of an object, because the object is healthy now.
 func (x *explained) forget() { *x = explained{} }
 
 // readExplanation reads what explains the state of an unhealthy object, and gathers the evidence. This only explains a verdict, so an

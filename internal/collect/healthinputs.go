@@ -134,8 +134,8 @@ func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unst
 	return a, nil
 }
 
-// planInstead reads the InstallPlan that can install the next CSV of a Subscription instead of the plan that its status names; nil
-// if there is none.
+// planInstead finds another InstallPlan that can install the next CSV of a Subscription, because the plan that the
+// Subscription's status names does not exist. It returns nil if there is no such plan.
 func (r *related) planInstead(ctx context.Context, sub *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()

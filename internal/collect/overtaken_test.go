@@ -58,8 +58,8 @@ func (m *member) unwatched() *unwatched {
 	return u
 }
 
-// passTime moves the clock to the time of the latest write plus d. The API server dates a write by the real clock, which has gone on
-// since the test took its time, perhaps into the next second. So a step of d alone may end too early.
+// passTime moves the test's clock to d after every write so far. The API server dates writes by the real clock, which has gone on since
+// the test's clock was set, perhaps into the next second. So a step of the test's clock by d alone may be too short.
 func (u *unwatched) passTime(d time.Duration) {
 	latest := u.clock.Now()
 	if now := time.Now(); now.After(latest) {
@@ -109,8 +109,8 @@ func (u *unwatched) lookOnce() ([]string, error) {
 // Deliveries and objects come through different watches, so their events have no common order.
 func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 	tests := map[string]struct {
-		// happens makes a push. The watches report only a part of it before the pass; happens also sets which events arrive
-		// during the pass.
+		// happens makes a push: the object, and its record in the Delivery. Before the pass it gives the collector the event
+		// of only one of them, which is then known. In u.after it sets an event that arrives during the pass.
 		happens func(*member, *unwatched)
 		asks    []string
 		err     error

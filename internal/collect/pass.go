@@ -196,8 +196,8 @@ func (p *pass) boundedAnswers(now time.Time) []v1alpha1.EvidenceAnswer {
 	return evidence.BoundAnswers(p.answers)
 }
 
-// boundGathered cuts the gathered evidence as that of the new status is cut, and drops that of objects that the Delivery lists no more.
-// Evidence that cannot be written then takes no more memory than written evidence.
+// boundGathered drops the gathered evidence about objects that the Delivery no longer lists. For each object in bounded, the evidence of
+// the new status, it keeps only what bounded has. So evidence that the collector cannot write takes no more memory than written evidence.
 func (p *pass) boundGathered(bounded []v1alpha1.ObjectEvidence) {
 	if len(p.memory.gathered) == 0 {
 		return

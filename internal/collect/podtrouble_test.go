@@ -120,8 +120,8 @@ func (m *member) replicaSet(name, revision string, deployment *unstructured.Unst
 	return m.create(replicaSetsGVR, set)
 }
 
-// No Deployment controller and no kubelet run here, so the test makes their writes, as they make them for a container that
-// crashes.
+// No Deployment controller and no kubelet run here, so the test itself makes the writes that these make for a container
+// that crashes.
 func TestTheCrashOfAPodIsToldWithTheLastWordsOfItsLog(t *testing.T) {
 	m := newMember(t)
 	node := "node-" + m.namespace

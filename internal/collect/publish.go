@@ -63,7 +63,7 @@ func (w *publisher) publish(ctx context.Context, p *pass) error {
 	}
 	written, err := w.write(ctx, p.delivery, status)
 	if len(status.Evidence)+len(status.Answers) > 0 && ctx.Err() == nil && refusesContent(err) {
-		// The evidence must not hold back the verdicts.
+		// Write the verdicts without the evidence and the answers, which the member may have refused.
 		refused := err
 		if status.Evidence, status.Answers = nil, nil; equality.Semantic.DeepEqual(status, p.delivery.Status) {
 			w.omitEvidence(ctx, p, refused)
@@ -130,8 +130,8 @@ func sameButMessages(a, b *v1alpha1.DeliveryStatus) bool {
 	return equality.Semantic.DeepEqual(silent(a), silent(b))
 }
 
-// sameAnswers reports whether two statuses have the same answers. A person waits for an answer, so its write does not wait as that of other
-// messages. Each request is answered every five seconds only.
+// sameAnswers reports whether two statuses have the same answers. A person waits for an answer, so publish writes a new answer without the
+// wait wordsEvery. This makes few writes, because the collector answers a request at most every five seconds.
 func sameAnswers(a, b *v1alpha1.DeliveryStatus) bool {
 	return equality.Semantic.DeepEqual(a.Answers, b.Answers)
 }
@@ -194,23 +194,23 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 	return json.Marshal(patch)
 }
 
-// evidenceAgain is the time for which the collector writes no evidence into a Delivery after the member stored other evidence than the
-// collector wrote. On a member that an earlier version joined, the CRD has no field for evidence until hostctl joins the member again.
+// evidenceAgain is the time for which the collector writes no evidence into a Delivery after the member refused the evidence, or stored
+// other evidence. On a member that an earlier version joined, the CRD has no field for evidence until hostctl joins the member again.
 const evidenceAgain = 10 * time.Minute
 
 // errNotStored is the reason for omitting evidence if the API server accepted a status but did not store its evidence.
 var errNotStored = errors.New("the Delivery that the API server returned has other evidence than the collector wrote")
 
-// refusesContent reports whether a member refused a status because of what it contains. A schema answers 422, a webhook or a proxy 403, 406 or
-// 413, and etcd's limit of size is an error 500. After other errors, such as a broken connection, the member may still accept the same status:
-// writing it without the evidence would lose evidence that cannot be gathered again.
+// refusesContent reports whether a member refused a status because of what the status contains. A schema answers 422, a webhook or a
+// proxy 403, 406 or 413, and etcd's limit of size is an error 500. After other errors, such as a broken connection, the member may accept
+// the same status later. The collector then keeps the evidence, because it may not be able to gather it again.
 func refusesContent(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsNotAcceptable(err) || err != nil && strings.Contains(err.Error(), "request is too large")
 }
 
-// omitEvidence makes the next passes write no evidence into the Delivery for a while. Without that, the status would differ from the
-// evidence at each pass, and the collector would write again and again.
+// omitEvidence makes the next passes write no evidence into the Delivery for a while. Otherwise each pass would find that the member's
+// status lacks the evidence, and would write the status again.
 func (w *publisher) omitEvidence(ctx context.Context, p *pass, why error) {
 	p.memory.noEvidenceUntil = w.clock.Now().Add(evidenceAgain)
 	clear(p.memory.gathered)

@@ -23,8 +23,8 @@ func (s shifted) Now() time.Time { return s.RealClock.Now().Add(s.by) }
 // Since implements clock.PassiveClock.
 func (s shifted) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
-// The times in an object are by the member's clock. If a collector with a wrong clock compared them with its own clock,
-// it would call an object healthy at once, or an hour too late.
+// The times in an object are by the member's clock. A collector that compared them with its own, wrong clock would call
+// an object healthy at once, or an hour too late.
 func TestACollectorWithAWrongClockJudgesByTheMembersClock(t *testing.T) {
 	for name, by := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {

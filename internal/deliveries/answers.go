@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// AnswersIn returns a copy of the answers in a Delivery that fits the schema of a MemberReport, with clean texts. It drops what does not
-// fit, as for other evidence, and what exceeds evidence.MaxAllAnswers.
+// AnswersIn returns a copy of the answers in a Delivery. The copy fits the schema of a MemberReport, and its texts are clean (see
+// boundEvidence). It lacks answers that do not fit, and what exceeds evidence.MaxAllAnswers bytes.
 func AnswersIn(d *v1alpha1.Delivery) []v1alpha1.EvidenceAnswer {
 	is := d.Status.Answers
 	if len(is) == 0 {

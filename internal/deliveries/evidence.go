@@ -17,9 +17,10 @@ import (
 // further Deliveries out, and reads it when they change.
 const maxListedEvidence = 16 << 20
 
-// boundEvidence returns a copy of the evidence that fits the schema of a MemberReport, with clean texts. It drops what does not fit:
-// an entry without a name, an unknown type or state, a time that JSON cannot have, and what exceeds evidence.MaxDelivery. It keeps the
-// latest events, which are at the end of the list. The collector keeps these limits, but a hostile member can leave out the schema.
+// boundEvidence returns a copy of the evidence. The copy fits the schema of a MemberReport, and its texts are clean: they are valid UTF-8
+// without control and formatting characters, but a log keeps newlines and tabs. boundEvidence drops what does not fit: an entry without
+// a name, an unknown type or state, a time that JSON cannot have, and what exceeds evidence.MaxDelivery bytes. Of the events it keeps the
+// latest, which are at the end of the list. The collector obeys the same limits, but a hostile member can leave out the schema.
 func boundEvidence(all []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
 	if len(all) == 0 {
 		return nil
@@ -72,7 +73,7 @@ func (r *room) events(all []v1alpha1.ObservedEvent) (kept []v1alpha1.ObservedEve
 	return kept
 }
 
-// containers returns the containers, with logs of this many bytes in all.
+// containers returns a copy of the containers. Their logs together have at most the number of bytes in the argument logs.
 func (r *room) containers(all []v1alpha1.ObservedContainer, logs int) (kept []v1alpha1.ObservedContainer) {
 	read := 2 * logs
 	for i := range all {
@@ -101,9 +102,10 @@ func (r *room) containers(all []v1alpha1.ObservedContainer, logs int) (kept []v1
 	return kept
 }
 
-// cleanLog makes the end of a log from a member safe for a status and a terminal. The result is valid UTF-8. It keeps newlines and
-// tabs, and no other control or formatting characters, such as escape sequences or bidirectional overrides. It has at most limit
-// bytes, and begins at the beginning of a line if the text has to be cut and has one. Of a longer text it reads the last bytes only.
+// cleanLog makes the end of a log from a member safe for a status and a terminal. The result is valid UTF-8. It has newlines and tabs,
+// but no other control or formatting characters, such as escape sequences or bidirectional overrides. If the result would be longer than
+// limit bytes, cleanLog returns only its end, which begins with a whole line if it contains the beginning of one. Of the text, cleanLog
+// reads only the last bytes, as many as the argument read says.
 func cleanLog(text string, limit, read int) string {
 	if len(text) > read {
 		text = text[len(text)-read:]

@@ -107,7 +107,7 @@ func TestWhatIsKeptOfEvidence(t *testing.T) {
 	}
 }
 
-// checkEvidence fails if evidence exceeds a limit, or has a text that is not clean.
+// checkEvidence fails the test if the evidence exceeds a limit, or has a text that is not clean (see boundEvidence).
 func checkEvidence(t *testing.T, all []v1alpha1.ObjectEvidence) {
 	t.Helper()
 	texts, length := map[string]int{}, 0

@@ -28,8 +28,7 @@ type Change struct {
 }
 
 // Evidence is what the collector saw on the member about the objects of a Delivery: those that are not healthy, and those about which a
-// person asked. Its texts are clean, and
-// fit the schema of a MemberReport.
+// person asked. Objects and Answers fit the schema of a MemberReport, and have clean texts (see boundEvidence).
 type Evidence struct {
 	Objects []v1alpha1.ObjectEvidence
 	// Requests are the requests for evidence in the Delivery, and Answers the collector's answers to them.
@@ -127,7 +126,7 @@ func (x *Index) IsListed() bool { return x.summaries.isListed() }
 func (x *Index) IsListing() bool { return x.liveness.isListing() }
 
 // Written records that the host has written a wrapper's Delivery, so that the watch has to bring this uid and
-// generation. An empty uid means that the pass has deleted the Delivery or left none, so there is nothing to wait for.
+// generation. An empty uid means that the member has no Delivery after the pass, so there is nothing to wait for.
 func (x *Index) Written(key Key, uid types.UID, generation int64) {
 	x.liveness.await(key.Delivery(), written{uid: uid, generation: generation}, func() *Summary { return x.Get(key) })
 }

@@ -188,7 +188,8 @@ type hostWrappers struct {
 	// orphan.
 	complete bool
 	wrappers map[Key]types.UID
-	// decided has the last decision about each wrapper, once the manager has set its desired state on every placed member.
+	// decided has the last decision about each wrapper. MarkDecided adds a wrapper after the manager has set the wrapper's desired state
+	// on every placed member.
 	decided map[Key]decision
 }
 

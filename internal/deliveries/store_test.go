@@ -24,7 +24,7 @@ func TestTheStoreKnowsWhichMembersHoldADelivery(t *testing.T) {
 }
 
 // The manager opens the index of a new connection before it closes that of the old one. The new index has to stay.
-func TestAnIndexThatWasReplacedTakesNothingAlong(t *testing.T) {
+func TestClosingAReplacedIndexKeepsTheNewIndex(t *testing.T) {
 	b := newBench(t)
 	again := b.store.Open(connect(t, "east"), nil)
 	b.store.Close(b.Index)

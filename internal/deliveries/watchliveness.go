@@ -57,8 +57,8 @@ func (l *liveness) brought(name string, is *Summary) {
 	}
 }
 
-// isDead reports whether the watch has not brought some write within watchTimeout. Only a call after a successful probe
-// is meaningful, because it shows that the member itself answers.
+// isDead reports whether the watch has not brought some write within watchTimeout. Call it only after a successful
+// probe, which shows that the member itself answers.
 func (l *liveness) isDead() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

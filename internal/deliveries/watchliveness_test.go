@@ -57,8 +57,8 @@ func TestAWatchThatMissesAWriteIsRestarted(t *testing.T) {
 	}
 }
 
-// During a list, a missing event does not show that the watch is dead. Nor does it after a list that lacks the
-// Delivery.
+// During a list, a missing event does not show that the watch is dead. After a list that lacks the Delivery, the event
+// will never come, so its absence does not show it either.
 func TestTheWatchIsNotRestartedDuringOrByAList(t *testing.T) {
 	b := newBench(t)
 	b.Written(web, "d", 3)

@@ -9,7 +9,7 @@
 // takes no place, so it never waits. The Limit learns from the answers to all requests except lists and watches.
 // Answers are *slow* when writes take twice as long as the quickest write of the last minutes.
 //
-// Why it is so: a rate (client-go's QPS) has to be guessed. One rate throttles a large server that is far away, and
+// Why it is so: a rate (client-go's QPS) has to be guessed. The same rate throttles a large server that is far away, and
 // overloads a small one. The load of a server can be measured instead.
 //
 //   - The limit begins with First.

@@ -31,7 +31,7 @@ const (
 	// compares later writes with the quickest write of the present and of the previous period. Older writes are
 	// forgotten, because even the quickest write takes longer when the server has moved further away.
 	bestOf = 5 * time.Minute
-	// usualFor is how long the average of the writes is valid after the last write. After that time isSlow returns false.
+	// usualFor is how long the average time of the writes is valid after the last write. After that isSlow returns false.
 	usualFor = time.Minute
 	// slack is added to the threshold above which writes count as slow, because some writes wait for the disk.
 	slack = 10 * time.Millisecond
@@ -60,8 +60,8 @@ type Limit struct {
 	bestSince time.Time
 	// measured is the time of the last measurement of a write.
 	measured time.Time
-	// cut is the time at which places was last halved. The answer to a request that was sent before that does not halve
-	// it again.
+	// cut is the time at which places was last halved. If a request was sent before cut, its answer does not halve
+	// places again.
 	cut time.Time
 	// rest is the time at which the pause ends. No pass begins before that.
 	rest time.Time

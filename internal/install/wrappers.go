@@ -193,7 +193,8 @@ func nameOf(w v1alpha1.Wrapper) string {
 	return "fed/" + w.GetName() + " in " + w.GetNamespace()
 }
 
-// unjoin unjoins every member. The manager then removes Fairlead's objects from each member.
+// unjoin unjoins every member. The host's manager then removes Fairlead's own objects from the member. The objects of
+// wrappers stay there.
 func (u *uninstaller) unjoin(ctx context.Context) error {
 	_, members, err := readWrappers(ctx, u.Client)
 	if err != nil {

@@ -331,7 +331,7 @@ func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	}
 	into.check(t, f.asHost(t, "east"))
 
-	// A Membership without namespacePolicy is from an earlier version without the policy. Its namespaces stay open.
+	// A Membership without namespacePolicy is from an earlier version, which had no policy. That member's namespaces stay open.
 	edit()
 	m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	if err := f.east.Patch(within(t), m, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"namespacePolicy":null}}`))); err != nil {

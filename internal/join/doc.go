@@ -33,8 +33,8 @@
 // host no right. Sever then deletes the ClusterRole fairlead-host, and after it the namespace or the service account; a
 // Role in that namespace permits the second deletion. The member's garbage collector deletes the objects that these two
 // own. To remove the host by hand, an administrator deletes the ClusterRole fairlead-host. If Sever is killed after a
-// deletion, the API server may refuse the requests of its next run. Sever counts such a refusal as success. So the caller
-// has to record that Clear has finished, before it calls Sever.
+// deletion, the host has lost rights, and the API server may refuse the requests of the next run. So Sever counts a refusal
+// as success. But a refusal does not prove that Clear has run, so the caller has to record that before it calls Sever.
 //
 // fairlead-system is deleted with the membership only if join created it, and never if the cluster is a host itself.
 package join

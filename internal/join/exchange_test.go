@@ -99,8 +99,8 @@ func (f *fleet) inUse(t *testing.T, name string) bool {
 	})
 }
 
-// unboundCluster removes the name of the member from the Secret at the host, as an earlier version did not write that name.
-// So the next join has to write the Secret.
+// unboundCluster removes the name of the member from the Secret at the host. An earlier version wrote such a Secret, so the
+// next join has to write the name.
 func (f *fleet) unboundCluster(t *testing.T) {
 	t.Helper()
 	_, secret := f.registered(t, "east")

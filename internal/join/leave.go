@@ -36,9 +36,9 @@ func WasCleared(m *v1alpha1.MemberCluster) bool {
 }
 
 // Leave completes the deletion of a MemberCluster: it withdraws from the member, then releases the MemberCluster. The
-// caller can call Leave again after any failure, even after the process was killed. If Clear has finished (see WasCleared),
-// Leave goes on even if the member refuses the host's credentials. If the host no longer has the credentials, the argument
-// member is then nil.
+// caller can call Leave again after any failure, even after the process was killed. The argument member is nil if the host
+// no longer has the credentials. If Clear has finished (see WasCleared), Leave goes on without the credentials, and also if
+// the member refuses them.
 func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report steps.Reporter) error {
 	var notOurs *NotOursError
 	if member == nil && !WasCleared(m) {

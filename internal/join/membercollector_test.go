@@ -104,7 +104,8 @@ func (f *fleet) eastAccount(t *testing.T) *corev1.ServiceAccount {
 	return account
 }
 
-// hostOnEast returns a client for the member that uses the host's account, and the address that the test uses.
+// hostOnEast returns a client for the member. The client uses the host's account, and connects to the address that the test
+// uses, not to the one that the join stored.
 func (f *fleet) hostOnEast(t *testing.T) client.Client {
 	t.Helper()
 	_, secret := f.registered(t, "east")

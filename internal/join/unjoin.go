@@ -35,9 +35,8 @@ type UnjoinOptions struct {
 	Wait time.Duration
 }
 
-// Unjoin ends a membership. If member is not nil, Unjoin removes Fairlead's objects from the member itself. If member is
-// nil, the host's manager removes them. If Forget is set and the argument member is nil, the objects stay on the member.
-// Workloads stay in any case.
+// Unjoin ends a membership. If the argument member is not nil, Unjoin itself removes Fairlead's objects from the member. If
+// it is nil, the host's manager removes them; with Forget, the objects stay on the member. Workloads stay in any case.
 func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report steps.Reporter) error {
 	u := &unjoin{opts: opts, report: report}
 	if err := u.discover(ctx, host, member); err != nil {

@@ -38,8 +38,8 @@ func (e *NotOursError) Error() string {
 }
 
 // Withdraw removes Fairlead's own objects from a member: it calls Clear, then Sever. Workloads stay, with their marks.
-// After a failure the caller can call Withdraw again. The exception is a client member that uses the host's account, after
-// Sever has deleted that account. For that case there is Leave. report may be nil.
+// After a failure the caller can call Withdraw again, with one exception: the argument member uses the host's account, and
+// Sever has deleted that account. Leave is for that case. report may be nil.
 func Withdraw(ctx context.Context, member client.Client, host types.UID, name string, report steps.Reporter) error {
 	if err := Clear(ctx, member, host, name, report); err != nil {
 		return err

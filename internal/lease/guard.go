@@ -19,7 +19,7 @@ import (
 
 // Guard is the resource lock of client-go's leader elector. It also computes until when this manager is surely the leader. The
 // elector alone cannot protect the members. A manager that was frozen (a paused machine, SIGSTOP) may continue in the middle of a
-// push after another manager has taken the lease. The elector of the frozen manager may run only later.
+// push after another manager has taken the lease. The frozen manager's elector may notice this only after further writes.
 type Guard struct {
 	resourcelock.Interface
 	clock  clock.Clock

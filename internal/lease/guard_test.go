@@ -287,8 +287,8 @@ func TestAManagerThatReadsAnotherHolderStopsAtOnce(t *testing.T) {
 	}
 }
 
-// Before it releases the lease, the elector reads the lease. But it decides by an earlier read, so it would release the
-// lease of another manager.
+// Before it releases the lease, the elector reads the lease. But it decides by an earlier read, so without the Guard it
+// would release the lease of another manager.
 func TestALeaseThatAnotherManagerHoldsIsNotGivenBack(t *testing.T) {
 	g, l := newTestGuard("")
 	timing := Default()

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxKnown is the largest number of resources of one member in the cache: 8,192 resources take about 2 MiB. If a
-	// new answer exceeds it, the mapper drops everything but that answer. It asks the member again when it needs
-	// another kind.
+	// maxKnown is the largest number of resources of one member in the cache: 8,192 resources take about 2 MiB. If the
+	// cache has more after a new answer, the mapper drops everything but that answer. It asks the member again when it
+	// needs another kind.
 	maxKnown = 8192
 	// mapWithin is the time limit of all discovery requests for one mapping together.
 	mapWithin = 30 * time.Second

@@ -22,7 +22,7 @@ import (
 )
 
 // headWithin is the longest time from a request until the headers of the response, even for a watch. Without this
-// limit, the manager would wait for a watch that never begins until the network reports a failure.
+// limit, the manager would wait for a response that never comes, for as long as the network reports no failure.
 const headWithin = 30 * time.Second
 
 // fenceInterval is the longest time between two calls of WriteFence.Left while a write waits for its answer.

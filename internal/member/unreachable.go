@@ -51,10 +51,10 @@ type otherFailure struct {
 	since time.Time
 }
 
-// steady returns the result s. If the previous result, last, has another failure than s, steady first puts that earlier
-// failure into s. It stops doing so after all probes have found the new failure for failureSteady. So a member whose
-// failures alternate, for example behind a load balancer, does not cause a write of its status with each probe. The result
-// of a reachable member has no failure and stays unchanged.
+// steady returns the result s. If the previous result, last, has another failure than s, steady replaces the failure in s
+// by that of last, until all probes have found the new failure for the time failureSteady. So a member whose failures
+// alternate, for example behind a load balancer, does not cause a write of its status with each probe. The result of a
+// reachable member has no failure and stays unchanged.
 func (s ProbeResult) steady(last ProbeResult, now time.Time) ProbeResult {
 	s.other = otherFailure{}
 	if s.Failure == "" || last.Failure == "" || s.Failure == last.Failure && s.Message == last.Message {
@@ -116,7 +116,7 @@ func (a *attempt) through() string {
 }
 
 // joinAt returns the command that gives a member another address. An edit of spec.endpoint does not help, because the credentials are
-// bound to it.
+// bound to the address of the last join.
 func (a *attempt) joinAt() string {
 	return fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE --server URL` with the right URL", a.member)
 }
@@ -126,7 +126,8 @@ func (a *attempt) joinThrough() string {
 	return fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` with the right URL", a.member)
 }
 
-// ownAddress matches the local address of a connection in the text of a network error. Each connection has another one.
+// ownAddress matches the local address of a connection in the text of a network error. Messages leave this address out,
+// because it differs with each connection.
 var ownAddress = regexp.MustCompile(`\S+->`)
 
 // because makes a failure from a sentence, and quotes the error after it.

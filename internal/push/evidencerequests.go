@@ -10,19 +10,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// RequestListener gets what becomes of the requests for evidence of a pair. delivery is the Delivery in the member's answer to the write of
-// the requests; nil if something else has changed: the requests could not be written, or the member answers, or it answers no more. It must
-// not block.
+// RequestListener is called when the result of RequestsOf for a pair may have changed. delivery is the Delivery that the member returned
+// when it stored the requests. It is nil in all other cases: the manager could not write the requests, or the result of the member's probe
+// has changed. The listener must not block.
 type RequestListener func(key Key, memberName string, delivery *v1alpha1.Delivery)
 
 // evidenceRequests has the requests for evidence that the Delivery of each pair is to have. The zero value has none.
 type evidenceRequests struct {
-	mu       sync.RWMutex
+	mu sync.RWMutex
+	// all has an empty list for a pair whose Delivery is to lose its requests.
 	all      map[plan.Pair][]v1alpha1.EvidenceRequest
 	listener RequestListener
 }
 
-// get returns the requests of a pair. ok is false for a pair whose Delivery needs no write of requests.
+// get returns the requests that the Delivery of a pair is to have. ok is false if the Delivery neither is to have requests nor is to lose
+// some.
 func (r *evidenceRequests) get(pair plan.Pair) (requests []v1alpha1.EvidenceRequest, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -39,7 +41,7 @@ func (r *evidenceRequests) set(pair plan.Pair, requests []v1alpha1.EvidenceReque
 	r.all[pair] = requests
 }
 
-// written records that a Delivery has these requests. A pair without requests is then forgotten, unless it is to have others now.
+// written records that the Delivery of a pair has these requests. If it has none, and is to have none, written removes the pair.
 func (r *evidenceRequests) written(pair plan.Pair, requests []v1alpha1.EvidenceRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +60,7 @@ func (r *evidenceRequests) tell(pair plan.Pair, delivery *v1alpha1.Delivery) {
 	}
 }
 
-// wakeAllOf tells the listener that something about a member has changed.
+// wakeAllOf calls the listener for each pair of a member that r.all has, because the result of the member's probe has changed.
 func (r *evidenceRequests) wakeAllOf(memberName string) {
 	r.mu.RLock()
 	var pairs []plan.Pair
@@ -73,15 +75,15 @@ func (r *evidenceRequests) wakeAllOf(memberName string) {
 	}
 }
 
-// OnRequests sets the listener that gets what becomes of requests for evidence.
+// OnRequests sets the listener that is called when the result of RequestsOf may have changed.
 func (p *Pusher) OnRequests(l RequestListener) {
 	p.requests.mu.Lock()
 	defer p.requests.mu.Unlock()
 	p.requests.listener = l
 }
 
-// SetRequests sets all requests for evidence that the Delivery of a pair is to have; none takes them out of it. The member's queue writes
-// them when the member can be written to, and RequestsOf tells what became of them.
+// SetRequests sets the requests for evidence that the Delivery of a pair is to have; an empty list removes those that it has. The member's
+// queue writes them as soon as the manager can and may write to the Delivery. RequestsOf tells whether it has done so.
 func (p *Pusher) SetRequests(key Key, memberName string, requests []v1alpha1.EvidenceRequest) {
 	pair := plan.Pair{Member: memberName, Key: key}
 	if was, ok := p.requests.get(pair); ok && rules.SameList(was, requests) {
@@ -93,7 +95,7 @@ func (p *Pusher) SetRequests(key Key, memberName string, requests []v1alpha1.Evi
 	}
 }
 
-// RequestsOf reports whether the Delivery of a pair has the requests that SetRequests set last. If it does not, the problem is why; nil
+// RequestsOf reports whether the Delivery of a pair has the requests that SetRequests set last. If it does not, problem is the reason; nil
 // while the manager is about to write them.
 func (p *Pusher) RequestsOf(key Key, memberName string) (isWritten bool, problem *rules.Problem) {
 	wanted, _ := p.requests.get(plan.Pair{Member: memberName, Key: key})

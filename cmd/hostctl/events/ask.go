@@ -13,7 +13,7 @@ import (
 // ask asks members for the events of the object of --object, and prints the answers with what was read. Without members it asks those
 // on which the wrapper is placed.
 func (o *Options) ask(ctx context.Context, out *table, found *reading, members []string) error {
-	r, err := o.request(found.wrapper, members)
+	r, err := requestOf(found.wrapper, o.Object, members)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (o *Options) watchObject(ctx context.Context, out *table) error {
 	if err := evidence.CheckClusters(w, o.Clusters); err != nil {
 		return err
 	}
-	r, err := o.request(w, o.Clusters)
+	r, err := requestOf(w, o.Object, o.Clusters)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (o *Options) watchObject(ctx context.Context, out *table) error {
 	return o.Ask.Do(ctx, o.Host, r, func(s *request.Session) error {
 		return s.Follow(ctx, func(answer *v1alpha1.MemberReport) error {
 			o.tellMissing(answer)
-			rows := o.recent(rowsOf(answer))
+			rows := recent(rowsOf(answer), o.Since, o.Now())
 			if len(rows) == 0 && answer.Status.Message == "" {
 				o.tell("• %s: there are no events about %s yet", answer.Status.Cluster, evidence.ObjectOf(answer))
 			}
@@ -62,9 +62,9 @@ func (o *Options) watchObject(ctx context.Context, out *table) error {
 	})
 }
 
-// request returns what the command asks of members.
-func (o *Options) request(w v1alpha1.Wrapper, members []string) (*request.Request, error) {
-	object, err := request.Object(w, o.Object)
+// requestOf returns the request for the events of the object that --object names.
+func requestOf(w v1alpha1.Wrapper, named string, members []string) (*request.Request, error) {
+	object, err := request.Object(w, named)
 	if err != nil {
 		return nil, err
 	}

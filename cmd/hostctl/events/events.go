@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
@@ -162,9 +163,13 @@ func (o *Options) print(out *table, found *reading) error {
 		return err
 	}
 	for i := range found.reports {
-		cluster := found.reports[i].Status.Cluster
-		if l := evidence.Unreachable(found.wrapper, cluster); l != nil {
-			o.tell("%s is Unreachable%s: its events are from before", cluster, screen.Since(o.Now(), l.LastTransitionTime))
+		r := &found.reports[i]
+		for _, l := range evidence.UnreachableIn(r, found.wrapper, o.Clusters) {
+			known := "its events are from before"
+			if l.Name != r.Status.Cluster {
+				known = fmt.Sprintf("it had the same failure as %s before", r.Status.Cluster)
+			}
+			o.tell("%s is Unreachable%s: %s", l.Name, screen.Since(o.Now(), l.LastTransitionTime), known)
 		}
 	}
 	if len(found.rows) == 0 {
@@ -207,13 +212,4 @@ func (o *Options) tell(format string, args ...any) {
 	}
 }
 
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(pauseBetweenWatches)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func pause(ctx context.Context) error { return connect.Pause(ctx, pauseBetweenWatches) }

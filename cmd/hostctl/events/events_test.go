@@ -184,6 +184,28 @@ func TestTheEventsOfHostAndMembersInTheOrderOfTime(t *testing.T) {
 	}
 }
 
+func TestMembersThatTheManagerCannotReachAreTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		lost int // the line of the member in the status
+		args []string
+		says string
+	}{
+		"the member of the events":                   {0, []string{"--cluster", "eu-2"}, "eu-1 is Unreachable, for 4m: its events are from before\n"},
+		"a chosen member, and the events of another": {2, []string{"--cluster", "eu-3"}, "eu-3 is Unreachable, for 4m: it had the same failure as eu-1 before\n"},
+		"a member with the same that was not chosen": {2, []string{"--cluster", "eu-2"}, ""},
+		"a member with the same, without --cluster":  {2, nil, "us-1 is Unreachable, for 4m: its events are from before\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := web()
+			w.Status.Clusters[test.lost].State = v1alpha1.StateUnreachable
+			got := eventsWith(t, hostWith(t, nil, w, pull(), claim()), screen.Screen{}, append(test.args, "web", "-n", "shop")...)
+			if got.err != nil || got.stderr != test.says {
+				t.Errorf("%v, stderr has %q, want %q", got.err, got.stderr, test.says)
+			}
+		})
+	}
+}
+
 func TestWhatCannotBeReadIsToldAndTheRestIsShown(t *testing.T) {
 	for name, test := range map[string]struct {
 		broken         func(client.ObjectList) error

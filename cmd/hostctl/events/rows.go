@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -99,17 +100,17 @@ func (o *Options) arrange(found *reading) {
 	sortRows(found.rows)
 	found.rows = slices.CompactFunc(found.rows, func(a, b row) bool { return a.key() == b.key() && a.Seen.Equal(&b.Seen) && a.Count == b.Count })
 	if all := len(found.rows); o.Since > 0 {
-		found.rows = o.recent(found.rows)
+		found.rows = recent(found.rows, o.Since, o.Now())
 		found.older = all - len(found.rows)
 	}
 }
 
-// recent returns the rows that are not too old for --since.
-func (o *Options) recent(rows []row) []row {
-	if o.Since == 0 {
+// recent returns the rows that are not too old for --since. If since is 0, no row is too old.
+func recent(rows []row, since time.Duration, now time.Time) []row {
+	if since == 0 {
 		return rows
 	}
-	from := o.Now().Add(-o.Since)
+	from := now.Add(-since)
 	return slices.DeleteFunc(rows, func(r row) bool { return r.Seen.Time.Before(from) })
 }
 

@@ -180,6 +180,24 @@ func LineOf(w v1alpha1.Wrapper, name string) *v1alpha1.ClusterStatus {
 	return nil
 }
 
+// UnreachableIn returns the lines of the members that the manager cannot reach, and about which a report tells the user: first of the member
+// whose evidence it is. A chosen member that shows the same comes next, because the user asked for it and sees evidence of another.
+func UnreachableIn(r *v1alpha1.MemberReport, w v1alpha1.Wrapper, chosen []string) []*v1alpha1.ClusterStatus {
+	names := []string{r.Status.Cluster}
+	for _, name := range chosen {
+		if name != r.Status.Cluster && slices.Contains(r.Status.Clusters, name) {
+			names = append(names, name)
+		}
+	}
+	var lines []*v1alpha1.ClusterStatus
+	for _, name := range names {
+		if l := Unreachable(w, name); l != nil {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
 // Unreachable returns the line of a member that the manager cannot reach; nil if the manager reaches it, or the status has no line.
 func Unreachable(w v1alpha1.Wrapper, name string) *v1alpha1.ClusterStatus {
 	if l := LineOf(w, name); l != nil && l.State == v1alpha1.StateUnreachable {

@@ -32,21 +32,21 @@ func (o *Options) ask(ctx context.Context, w v1alpha1.Wrapper, reports []v1alpha
 		if err != nil {
 			return err
 		}
-		if err := o.knows(answers); err != nil {
+		if err := checkContainer(answers, o.Container); err != nil {
 			return err
 		}
-		if err := o.print(w, append(reports, o.ofContainer(answers)...), problems); err != nil {
+		if err := o.print(w, append(reports, ofContainer(answers, o.Container)...), problems); err != nil {
 			return err
 		}
 		return s.Tell(problems)
 	})
 }
 
-// knows returns an error if answers have containers, and none of them is that of --container.
-func (o *Options) knows(answers []v1alpha1.MemberReport) error {
+// checkContainer returns an error if answers have containers, and none of them has the name that --container gives.
+func checkContainer(answers []v1alpha1.MemberReport, container string) error {
 	known := containersOf(answers)
-	if o.Container == "" || len(known) == 0 || slices.Contains(known, o.Container) {
+	if container == "" || len(known) == 0 || slices.Contains(known, container) {
 		return nil
 	}
-	return exit.Usagef("--container %s: no container of %s has this name; there are %s", o.Container, evidence.ObjectOf(&answers[0]), messages.Few(known, evidence.MaxKnown))
+	return exit.Usagef("--container %s: no container of %s has this name; there are %s", container, evidence.ObjectOf(&answers[0]), messages.Few(known, evidence.MaxKnown))
 }

@@ -26,17 +26,18 @@ func (o *Options) choose(w v1alpha1.Wrapper, all []v1alpha1.MemberReport) ([]v1a
 		return nil, exit.Usagef("--container %s: no failing container of %s has this name; there are %s", o.Container,
 			render.TitleOf(w), messages.Few(known, evidence.MaxKnown))
 	}
-	return o.ofContainer(chosen), nil
+	return ofContainer(chosen, o.Container), nil
 }
 
-// ofContainer returns the reports that have the container of --container, without their other containers.
-func (o *Options) ofContainer(reports []v1alpha1.MemberReport) []v1alpha1.MemberReport {
-	if o.Container == "" {
+// ofContainer returns the reports that have the container of --container, without their other containers; without --container all of
+// them.
+func ofContainer(reports []v1alpha1.MemberReport, container string) []v1alpha1.MemberReport {
+	if container == "" {
 		return reports
 	}
 	for i := range reports {
 		s := &reports[i].Status
-		s.Containers = slices.DeleteFunc(slices.Clone(s.Containers), func(c v1alpha1.ObservedContainer) bool { return c.Name != o.Container })
+		s.Containers = slices.DeleteFunc(slices.Clone(s.Containers), func(c v1alpha1.ObservedContainer) bool { return c.Name != container })
 	}
 	return slices.DeleteFunc(reports, func(r v1alpha1.MemberReport) bool { return len(r.Status.Containers) == 0 })
 }

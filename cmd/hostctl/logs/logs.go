@@ -146,7 +146,7 @@ func (o *Options) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	members := o.unreported(w, reports)
+	members := unreported(w, reports, o.Clusters)
 	if o.Object == "" || len(reports) > 0 && len(members) == 0 {
 		if err := o.print(w, reports, nil); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (o *Options) print(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, pro
 
 // tellNone writes to standard error which of the members that --cluster names have no report, and why there is no log.
 func (o *Options) tellNone(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) {
-	for _, name := range o.unreported(w, reports) {
+	for _, name := range unreported(w, reports, o.Clusters) {
 		_, _ = fmt.Fprintln(o.ErrOut, o.noReport(w, name))
 	}
 	if !slices.ContainsFunc(reports, func(r v1alpha1.MemberReport) bool { return len(r.Status.Containers) > 0 }) {
@@ -178,9 +178,9 @@ func (o *Options) tellNone(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) 
 	}
 }
 
-// unreported returns the members that --cluster names and that none of the reports is about.
-func (o *Options) unreported(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) []string {
-	return slices.DeleteFunc(slices.Clone(o.Clusters), func(name string) bool {
+// unreported returns those of the chosen members that none of the reports is about.
+func unreported(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, chosen []string) []string {
+	return slices.DeleteFunc(slices.Clone(chosen), func(name string) bool {
 		return slices.ContainsFunc(reports, func(r v1alpha1.MemberReport) bool { return evidence.IsAbout(&r, w, []string{name}) })
 	})
 }

@@ -76,14 +76,10 @@ func (o *Options) heading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) string {
 	case len(s.Containers) == 0:
 		text += "; it has no failing container"
 	}
-	if l := evidence.Unreachable(w, s.Cluster); l != nil {
-		text += fmt.Sprintf("; %s is Unreachable%s, so this is what the manager received before", s.Cluster, o.since(l))
-	}
-	// --cluster names a member that shows the same failure, but the log is from another member. The user has to know if the named
-	// member is Unreachable.
-	for _, name := range o.Clusters {
-		if l := evidence.Unreachable(w, name); l != nil && name != s.Cluster && slices.Contains(s.Clusters, name) {
-			text += fmt.Sprintf("; %s is Unreachable%s", name, o.since(l))
+	for _, l := range evidence.UnreachableIn(r, w, o.Clusters) {
+		text += fmt.Sprintf("; %s is Unreachable%s", l.Name, o.since(l))
+		if l.Name == s.Cluster {
+			text += ", so this is what the manager received before"
 		}
 	}
 	return text

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate/evidencerequest"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
@@ -25,7 +24,7 @@ func Object(w v1alpha1.Wrapper, text string) (v1alpha1.ReportedObject, error) {
 	}
 	kind, group, withGroup := strings.Cut(resource, ".")
 	var found []v1alpha1.ReportedObject
-	for _, o := range objects(w) {
+	for _, o := range evidencerequest.Objects(w) {
 		if strings.EqualFold(o.Kind, kind) && o.Name == name && (!withGroup || o.Group == group) {
 			found = append(found, o)
 		}
@@ -51,26 +50,9 @@ func withGroupOf(o v1alpha1.ReportedObject) string {
 // Objects returns the objects of a wrapper as --object takes them, sorted.
 func Objects(w v1alpha1.Wrapper) []string {
 	var names []string
-	for _, o := range objects(w) {
-		names = append(names, o.Kind+"/"+o.Name)
+	for _, o := range evidencerequest.Objects(w) {
+		names = append(names, evidencerequest.Ref(&o))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// objects returns the objects of a wrapper, each once. The manager does not push an object that it cannot decode.
-func objects(w v1alpha1.Wrapper) []v1alpha1.ReportedObject {
-	var all []v1alpha1.ReportedObject
-	spec := w.WrapperSpec()
-	for i := range spec.Objects {
-		obj := &unstructured.Unstructured{}
-		if obj.UnmarshalJSON(spec.Objects[i].Raw) != nil {
-			continue
-		}
-		is := v1alpha1.ReportedObject{Group: obj.GroupVersionKind().Group, Kind: obj.GetKind(), Name: obj.GetName()}
-		if !slices.Contains(all, is) {
-			all = append(all, is)
-		}
-	}
-	return all
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
@@ -115,13 +116,4 @@ func (s *Session) delete(ctx context.Context) {
 	}
 }
 
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(pauseBetweenWatches)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func pause(ctx context.Context) error { return connect.Pause(ctx, pauseBetweenWatches) }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
@@ -125,12 +126,8 @@ func isTerminal(out io.Writer) bool {
 }
 
 func pause(ctx context.Context) error {
-	timer := time.NewTimer(pollInterval)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("watching the rollout: %w", ctx.Err())
+	if err := connect.Pause(ctx, pollInterval); err != nil {
+		return fmt.Errorf("watching the rollout: %w", err)
 	}
+	return nil
 }

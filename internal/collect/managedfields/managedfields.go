@@ -56,7 +56,7 @@ func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 var renderingField = []byte(`"f:` + v1alpha1.AnnotationRendering + `"`)
 
 // RenderingApplied returns when our manager last applied an object, as Unix time in seconds. It returns 0 if Fairlead's
-// managedFields entry does not own AnnotationRendering: another client has then written or removed the annotation.
+// managedFields entry does not own AnnotationRendering, because another client has written or removed the annotation.
 func RenderingApplied(entries []metav1.ManagedFieldsEntry) int64 {
 	for i := range entries {
 		e := &entries[i]

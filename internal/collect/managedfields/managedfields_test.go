@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
-// fieldsOf returns a managedFields entry: of an apply for Fairlead's field manager, of an update for every other. at is
-// its time in seconds since 1970; 0 means that the entry has no time.
+// fieldsOf returns a managedFields entry. Its operation is Apply for Fairlead's field manager, and Update for any other
+// manager. at is the time of the entry in seconds since 1970; 0 means that the entry has no time.
 func fieldsOf(manager string, at int64, fields string, change ...func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
 	e := metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",

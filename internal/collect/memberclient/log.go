@@ -21,7 +21,7 @@ const (
 	logTail = 8 << 10
 	// askedLines is how many lines LogSince asks for.
 	askedLines = 1000
-	// logTimeout is how long the kubelet may take. It does not answer if its node is down.
+	// logTimeout is how long the kubelet may take. A kubelet whose node is down does not answer.
 	logTimeout = 3 * time.Second
 )
 

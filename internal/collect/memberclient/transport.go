@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// transport learns two things from each answer of the member: how far the member's clock is from this one, and how many
-// concurrent requests the member can take.
+// transport learns two things from each answer of the member: how far the member's clock is ahead of the collector's
+// clock, and how many concurrent requests the member can take.
 type transport struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock

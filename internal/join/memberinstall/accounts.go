@@ -69,8 +69,8 @@ func (i Installation) putAccounts(ctx context.Context, p cluster.Pair) (tokens.A
 //
 //   - mayKeepAccount returns false. For example, the host ran the collector and has a token, and this join moves the
 //     collector to the member.
-//   - The present account of the host does not own it. It then usually belongs to an account of the host that no longer
-//     exists, so the member's garbage collector is about to delete it.
+//   - The host's present account does not own the collector's account. Usually the owner is an earlier account of the host,
+//     which no longer exists, so the member's garbage collector is about to delete the collector's account.
 //
 // dropCollectorAccount deletes the collector's Deployment on the member first. Otherwise the Deployment's pods would
 // continue with tokens that the API server refuses.

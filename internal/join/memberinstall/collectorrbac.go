@@ -15,9 +15,9 @@ import (
 )
 
 // LetCollectorRead gives the member's collector the right to read these API groups, which the member began to serve after
-// the join. Its caller uses it if the host was granted every group. The collector's ClusterRole then names each group (see
-// permissions.CollectorReads), and lacks the groups that the member did not serve at the join. If the ClusterRole has all the groups,
-// LetCollectorRead writes nothing.
+// the join. It is for a member that granted the host every group. The collector's ClusterRole there names each group (see
+// permissions.CollectorReads), and lacks the groups that the member did not serve at the join. If the ClusterRole has all
+// the groups, LetCollectorRead writes nothing.
 func LetCollectorRead(ctx context.Context, member client.Client, groups ...string) error {
 	role := &rbacv1.ClusterRole{}
 	if err := member.Get(ctx, client.ObjectKey{Name: permissions.CollectorGranted}, role); err != nil {

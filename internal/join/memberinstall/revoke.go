@@ -41,8 +41,8 @@ func Revoke(ctx context.Context, p cluster.Pair, collector Collector, host strin
 	return nil
 }
 
-// RevokeAgain removes the accounts once more, if a join by the named host has created them again. It reports whether there
-// was something to remove.
+// RevokeAgain removes the accounts once more, if a join by the old host has created them again since Revoke. The argument
+// host is the old host's name. RevokeAgain reports whether there was something to remove.
 func RevokeAgain(ctx context.Context, p cluster.Pair, collector Collector, host string) (bool, error) {
 	removed, _, err := removeAccounts(ctx, p, collector)
 	if err != nil || removed == 0 {
@@ -116,10 +116,10 @@ func isAccount(s rbacv1.Subject) bool {
 }
 
 // AwaitForgotten waits until no API server of the member can accept a token of the deleted account. It waits for a fixed
-// time, the argument memory. A member may have several API servers, and a test request would reach only one of them. It
-// waits even if this join found no account, because another client may have deleted the account a moment ago. If the user
-// stops the join during the wait, the error begins with the text in the argument stopped. In a dry run AwaitForgotten does
-// not wait.
+// time, the argument memory, because a member may have several API servers, and a test request would reach only one of
+// them. AwaitForgotten waits even if this join found no account, because another client may have deleted the account a
+// moment ago. If the user stops the join during the wait, the error begins with the text in the argument stopped. In a dry
+// run AwaitForgotten does not wait.
 func AwaitForgotten(ctx context.Context, p cluster.Pair, memory time.Duration, stopped string) error {
 	if p.Member.DryRun {
 		return nil

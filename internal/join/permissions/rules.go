@@ -13,8 +13,8 @@ import (
 
 // The names of objects that a join creates on a member.
 const (
-	// HostAccount is the host's service account on a member. The name is also that of the Role and the ClusterRole that the
-	// account has under all grants, and of their bindings.
+	// HostAccount is the host's service account on a member. The Role and the ClusterRole that the account has, whatever
+	// the grants are, and their bindings have the same name.
 	HostAccount = "fairlead-host"
 	// CollectorAccount is the service account of the collector. Its tokens are in the manager (collector: Host), in the
 	// collector's pod (Member), or with the person who runs the collector (External).

@@ -24,8 +24,8 @@ type Renewal struct {
 	Due time.Time
 	// Renewed is true if the Secret holds a new token.
 	Renewed bool
-	// Shared is true if the Secret at the host has no token of the collector's account. If the collector runs inside the
-	// manager and Shared is true, then an earlier version joined the member. The collector uses the host's token.
+	// Shared is true if the Secret at the host has no token of the collector's account. If a collector runs inside the
+	// manager, it then shares the host's token. This happens only on members that an earlier version joined.
 	Shared bool
 	// Unbound is true if the host's token is bound to no token Secret, because the Role that an earlier version wrote does
 	// not let the host create one. Such a token can be revoked only by deleting its account.
@@ -63,8 +63,8 @@ const overdueAfter = time.Hour
 // the host's clock, and the two clocks differed by more than a token's lifetime, Renew would renew the token never or
 // always.
 //
-// Renew drops a new token in two cases. In one, the function accepts, which tries the token on the member, returns an
-// error. In the other, the new token is already due, because the clocks on the member disagree.
+// The function in the argument accepts tries a token on the member. Renew drops a new token in two cases: this function
+// returns an error, or the token is already due, because the clocks on the member disagree.
 func Renew(
 	ctx context.Context, host, member client.Client, accepts func(ctx context.Context, token string) error, secret *corev1.Secret, now time.Time,
 ) (Renewal, error) {

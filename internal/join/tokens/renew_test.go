@@ -15,6 +15,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,6 +48,8 @@ type renewing struct {
 	issued, expires time.Time
 	// forbids is true if the member refuses to create Secrets.
 	forbids bool
+	// there are further objects on the member.
+	there []client.Object
 	// asked are the accounts for which tokens were requested.
 	asked []string
 }
@@ -56,11 +59,13 @@ func (r *renewing) start(t *testing.T, token string, held ...string) {
 	r.secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "east"},
 		Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretToken: []byte(token)}}
 	r.host = fake.NewClientBuilder().WithScheme(cluster.Scheme).WithObjects(r.secret).Build()
-	var there []client.Object
+	there := slices.Clone(r.there)
 	for _, name := range held {
 		there = append(there, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, UID: types.UID("uid-of-" + name)}})
 	}
-	r.member = fake.NewClientBuilder().WithScheme(cluster.Scheme).WithObjects(there...).WithInterceptorFuncs(interceptor.Funcs{
+	serves := meta.NewDefaultRESTMapper(nil)
+	serves.Add(v1alpha1.GroupVersion.WithKind("Membership"), meta.RESTScopeRoot)
+	r.member = fake.NewClientBuilder().WithScheme(cluster.Scheme).WithRESTMapper(serves).WithObjects(there...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if r.forbids {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(),
@@ -232,7 +237,7 @@ func TestRevokeDeletesOnlyTheSecretsOfReplacedTokens(t *testing.T) {
 	}
 }
 
-// If the member refuses to delete a token Secret, it stays on the list, and the other tokens are still revoked.
+// If the member refuses to delete a token Secret, the Secret stays on the list, and the other tokens are still revoked.
 func TestATokenThatCannotBeRevokedDoesNotBlockTheOthers(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	r := &renewing{}

@@ -68,10 +68,10 @@ func issue(
 	return got, nil
 }
 
-// lacksTheRight reports whether RBAC refused to create a token Secret. issue then requests a token without one, because the
-// next join grants the right. If a quota or an admission policy refused the Secret, a join would not help, and issue
-// returns an error. It does not request an unbound token then: the host could revoke such a token only by deleting its
-// account.
+// lacksTheRight reports whether RBAC refused to create a token Secret. issue then requests a token that is bound to no
+// Secret, because the next join grants the right. If a quota or an admission policy refused the token Secret, a join would
+// not help, so issue returns an error. It requests no unbound token in that case, because the host could revoke such a
+// token only by deleting its account.
 func lacksTheRight(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `cannot create resource "secrets"`)
 }

@@ -102,7 +102,8 @@ func (a *adoption) mark(ctx context.Context, it *item, version string) (string, 
 		return "", err
 	}
 	marked := &metav1.PartialObjectMetadata{}
-	// Not in one statement: Go does not define whether it would read the version before Into has filled it.
+	// These are two statements, because Go does not define whether one statement would read marked.ResourceVersion before Into
+	// fills it.
 	err = answer.Into(marked)
 	return marked.ResourceVersion, err
 }

@@ -64,8 +64,9 @@ func isAboutObject(refusal error) bool {
 // it; settle then undoes the apply.
 func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 	if it.entry.UID != "" {
-		// The recorded object is gone. The Delivery has to record that before the manager creates the object again. If the
-		// pass ended in between, the Delivery would still list the old uid, and Fairlead would never remove the new object.
+		// The recorded object is gone. The Delivery has to record that before the manager creates the object again. Otherwise,
+		// if the pass ended after the creation, the Delivery would list the old uid, and Fairlead would never remove the new
+		// object.
 		it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
 		if err := a.note(ctx); err != nil {
 			return false, err

@@ -129,9 +129,9 @@ func (d *delivery) patch(ctx context.Context, uid types.UID, generation int64, c
 
 func (d *delivery) name() string { return deliveries.KeyOf(d.desired.Wrapper).Delivery() }
 
-// send sends a write of the Delivery, and stores the Delivery in the answer in d.there. The write asks for strict
-// validation: without it, an API server whose CRD lacks a field drops the field and reports success. If it dropped the
-// field adopted, for example, a later pass would delete an object that people on the member created. With strict
+// send sends a write of the Delivery, and sets d.there to the Delivery that the API server returned. The write asks for
+// strict validation: without it, an API server whose CRD lacks a field drops the field and reports success. If it dropped
+// the field adopted, for example, a later pass would delete an object that people on the member created. With strict
 // validation, the API server refuses the write.
 func (d *delivery) send(ctx context.Context, req *rest.Request, content any) error {
 	name := d.name()

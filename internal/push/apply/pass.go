@@ -88,7 +88,7 @@ func (p *Pass) Kept() []plan.Kept { return p.pruner.Kept }
 
 // Counts has what a pass did, for metrics.
 type Counts struct {
-	// Objects is the number of desired objects that the pass got to.
+	// Objects is the number of desired objects that the step resolve has reached.
 	Objects int
 	// Rejected is the number of objects whose apply the API server refused, by the reason that the status gives for it.
 	Rejected map[string]int
@@ -117,7 +117,7 @@ func (p *Pass) Secrets() []Secret {
 type Secret struct{ Name, ResourceVersion string }
 
 // Run makes all steps of the pass. An error concerns the member as a whole; the next pass then finds out how far this
-// one came. The outcome has all other results and problems.
+// pass came. The outcome has all other results and problems.
 func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
 	out, err := p.run(ctx)
 	if lacks := memberapi.MissingField(err); lacks != "" {
