@@ -180,8 +180,9 @@ func LineOf(w v1alpha1.Wrapper, name string) *v1alpha1.ClusterStatus {
 	return nil
 }
 
-// UnreachableIn returns the lines of the members that the manager cannot reach, and about which a report tells the user: first of the member
-// whose evidence it is. A chosen member that shows the same comes next, because the user asked for it and sees evidence of another.
+// UnreachableIn returns the lines of the members that are Unreachable and that the user should know of when reading a report: first that
+// of the member that sent the evidence, then those of chosen members with the same failure. The user asked for these, but the evidence
+// is of another member.
 func UnreachableIn(r *v1alpha1.MemberReport, w v1alpha1.Wrapper, chosen []string) []*v1alpha1.ClusterStatus {
 	names := []string{r.Status.Cluster}
 	for _, name := range chosen {
