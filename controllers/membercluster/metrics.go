@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 )
 
-// credentialsExpire is when the host's token for each member expires. The manager reports it even for an unreachable
-// member, because it cannot renew the token there: the token may expire.
+// credentialsExpire is when the host's token for each member expires. The manager reports the time for an unreachable
+// member, too: it cannot renew that member's token, so the token may expire.
 var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_credentials_expire_timestamp_seconds",
 	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",

@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A condition that becomes Unknown has to lose its series: otherwise an alert would fire for each consequence of one cause.
+// A condition that becomes Unknown has to lose its series. Otherwise one cause, such as an outage of the member, would make an alert
+// fire for each condition that depends on it.
 func TestTheMetricOfConditionsFollowsTheStatus(t *testing.T) {
 	defer forgetMember("west")
 	mc := registered(v1alpha1.CollectorHost)

@@ -8,8 +8,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Observes reports whether a member's collector works and reports unfinished pushes as this manager expects. Only a
-// collector inside this manager, or one of the manager's version, is known to do so.
+// Observes reports whether the manager can rely on a member's collector to report unfinished pushes. The collector has
+// to work. It also has to run inside this manager or have the manager's version: a collector of another version may
+// report them in another way.
 func (r *Reconciler) Observes(name string) bool {
 	probe, _ := r.fleet.LastProbe(name)
 	isHere := r.collectors.runs(name) && r.collectors.ended(name).unlessHeardOf(probe.HeartbeatChanged) == nil

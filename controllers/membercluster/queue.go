@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 )
 
-// memberQueue is the loop's queue, by the names of members: for probes, tasks and orphans. Before the loop starts, it drops every member. No
-// reconcile is lost, because the loop reconciles all members when it starts.
+// memberQueue is the loop's queue for the news of probes, tasks and orphans. It holds names of members. Before the loop starts, it drops
+// every name. No reconcile is lost, because the loop reconciles all members when it starts.
 type memberQueue struct {
 	queue loopqueue.Queue[reconcile.Request]
 }

@@ -75,8 +75,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// wake enqueues a wrapper. Before the loop has started it does nothing, because the loop begins with every wrapper of which the
-// store has evidence.
+// wake enqueues a wrapper. Before the loop has started, wake does nothing: the loop begins with every wrapper about which the store
+// has evidence.
 func (r *Reconciler) wake(key deliveries.Key) { r.queue.AddAfter(key, gatherFor) }
 
 // wrapperOf returns the wrapper that owns a report.
@@ -143,12 +143,13 @@ type reconciliation struct {
 	id    v1alpha1.WrapperIdentity
 	now   time.Time
 	known *knownReports
-	// again is when the reconcile has to be repeated even without an event; 0 for never.
+	// again is the time after which the loop repeats the reconcile even without an event; 0 if it need not.
 	again time.Duration
 }
 
-// find compares what the loop knows with the reports in the cache. It reads a report that the loop has neither written nor read, or
-// that another client changed since. restored is true if the store has got the content of a report of an earlier process.
+// find compares what the loop knows with the reports in the cache. It reads a report from the API server if the loop has neither
+// written nor read it before, or if another client has changed it since then. restored is true if the store got the content of a
+// report that an earlier process of the manager wrote.
 func (p *reconciliation) find(ctx context.Context) (restored bool, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MemberReportList"))
@@ -184,14 +185,14 @@ func (p *reconciliation) find(ctx context.Context) (restored bool, err error) {
 	return restored, errors.Join(failed...)
 }
 
-// owns returns the key of a report of this wrapper. ok is false for a report of another wrapper, and for one that a person wrote.
+// owns returns the key of a report of this wrapper. ok is false for a report of another wrapper, and for a report that a person wrote.
 func (p *reconciliation) owns(obj metav1.Object) (key rules.Key, ok bool) {
 	owned := slices.ContainsFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == p.id.UID })
 	key, ok = rules.KeyIn(obj.GetName(), p.id.Name)
 	return key, ok && owned
 }
 
-// read reads a report from the API server. If the loop did not know it, the store gets its content, and read returns true.
+// read reads a report from the API server. If the loop did not know the report, read passes its content to the store and returns true.
 func (p *reconciliation) read(ctx context.Context, name string, report rules.Key) (restored bool, err error) {
 	is := &v1alpha1.MemberReport{}
 	err = p.live.Get(ctx, client.ObjectKey{Namespace: p.id.Beside(), Name: name}, is)

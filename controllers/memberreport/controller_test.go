@@ -111,7 +111,8 @@ func TestARestartKeepsTheReportsOfMembersThatAreNotReadYet(t *testing.T) {
 	s.check()
 }
 
-// A list may have no room for the evidence of every Delivery. The manager then does not know what the member shows.
+// If a list of Deliveries has too much evidence, the manager drops the evidence of some of them. It then does not know what the member
+// shows in them.
 func TestEvidenceThatAListHadNoRoomForDeletesNoReport(t *testing.T) {
 	s := newSite(t, "east")
 	s.list("east", "it crashes")
@@ -232,7 +233,7 @@ func TestAReportThatAPersonDeletedOrChangedIsWrittenAgain(t *testing.T) {
 	s.check("it crashes: east, sample of east")
 }
 
-// letters returns a word for a number, because messages that differ only in numbers are the same.
+// letters writes a number in letters, because messages that differ only in numbers count as equal.
 func letters(n int) string {
 	return strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprintf("%05d", n))
 }

@@ -24,11 +24,12 @@ type wrapperID struct {
 type memberRecord struct {
 	// read is true after this process has read a complete list of the member's Deliveries.
 	read bool
-	// changed has the Deliveries that this process has read before it has read a complete list; nil after that.
+	// changed has the names of the Deliveries that this process has read before the first complete list; nil after that list.
 	changed sets.Set[string]
-	// omitted has the names of the Deliveries of which a list had no room for the evidence.
+	// omitted has the names of the Deliveries whose evidence this process does not know, because the list that had them had too much
+	// evidence.
 	omitted sets.Set[string]
-	// shown has the wrappers of which the member shows something, by the name of the Delivery.
+	// shown maps the name of each Delivery in which the member shows something to the wrapper of that Delivery.
 	shown map[string]wrapperID
 }
 
@@ -50,7 +51,8 @@ func (m *memberRecord) noteList(listed map[string]int64) {
 	}
 }
 
-// isUnread reports whether this process has not read a Delivery with its evidence. A member without a record, nil, is unread.
+// isUnread reports whether this process does not know the evidence in a Delivery. For a member without a record, m is nil, and the
+// result is true.
 func (m *memberRecord) isUnread(delivery string) bool {
 	return m == nil || !m.read && !m.changed.Has(delivery) || m.omitted.Has(delivery)
 }
@@ -60,7 +62,7 @@ type evidence struct {
 	memory  memory
 	sets    map[wrapperID]*rules.Set
 	members map[string]*memberRecord
-	// changed is called with the key of a wrapper whose reports may be others than before. It must not block.
+	// changed gets the key of a wrapper whose reports may have changed. It must not block.
 	changed func(deliveries.Key)
 }
 
@@ -69,8 +71,8 @@ func newEvidence(limit int, changed func(deliveries.Key)) evidence {
 		sets: make(map[wrapperID]*rules.Set), members: make(map[string]*memberRecord), changed: changed}
 }
 
-// show records what a member shows of a wrapper by this Delivery. It returns the number of samples and members for which there was no
-// memory.
+// show records what a member shows of a wrapper in this Delivery. It returns how many samples and members it did not record, because
+// the memory had no room.
 func (e *evidence) show(member, delivery string, id wrapperID, shown []rules.Shown, now time.Time) (refused int) {
 	set := e.set(id)
 	changed, refused := set.Show(member, shown, now)
@@ -84,7 +86,7 @@ func (e *evidence) show(member, delivery string, id wrapperID, shown []rules.Sho
 	return refused
 }
 
-// leave records that a member shows nothing by this Delivery any more.
+// leave records that a member no longer shows anything in this Delivery.
 func (e *evidence) leave(member, delivery string) {
 	m := e.member(member)
 	id, shows := m.shown[delivery]
@@ -95,7 +97,7 @@ func (e *evidence) leave(member, delivery string) {
 	e.dropEmpty(id)
 }
 
-// keepOnly removes what members show of a wrapper, except what these members show. There must be evidence about the wrapper.
+// keepOnly keeps what these members show of a wrapper, and removes what all other members show. There must be evidence about the wrapper.
 func (e *evidence) keepOnly(id wrapperID, members sets.Set[string]) {
 	for _, member := range e.sets[id].Members() {
 		if !members.Has(member) {
@@ -126,8 +128,8 @@ func (e *evidence) forget(member string) {
 	delete(e.members, member)
 }
 
-// restore adds a report of an earlier process of the manager. Of its members only those count whose Deliveries this process has not
-// read yet, and for which counts returns true.
+// restore adds a report that an earlier process of the manager wrote. It keeps only those members of the report whose evidence this
+// process does not know yet, and for which counts returns true.
 func (e *evidence) restore(id wrapperID, report rules.Key, status *v1alpha1.MemberReportStatus, counts func(member string) bool) {
 	set := e.set(id)
 	set.Restore(report, status, func(member string) bool {

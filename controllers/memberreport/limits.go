@@ -14,11 +14,11 @@ import (
 // A hostile member can change its messages with each event, and each new message is a new report. These limits keep it from filling
 // the revisions of etcd. A write is a create, a change or a delete of a report.
 const (
-	// wrapperBurst is how many writes of one wrapper the loop may do at once: as many as ten new reports take. After that it may do
-	// one a second.
+	// wrapperBurst is how many writes for one wrapper the loop may do at once: two for each of ten new reports. After that it may do
+	// one write a second.
 	wrapperBurst = 20
-	// processBurst is how many writes of all wrappers the loop may do at once, and processRate how many a second after that.
-	// Wrappers that wait for it take turns.
+	// processBurst is how many writes for all wrappers together the loop may do at once, and processRate how many a second after that.
+	// Wrappers that wait for this limit take turns.
 	processBurst, processRate = 200, 10
 )
 
@@ -35,16 +35,17 @@ func newWriteLimits(clk clock.PassiveClock) *writeLimits {
 	return &writeLimits{clock: clk, turns: rules.NewTurns(processBurst, processRate)}
 }
 
-// mayWrite takes one or two writes out of the limits of the wrapper and of the process. If a limit does not allow them, mayWrite
-// returns false, and the reconcile is repeated when it does.
+// mayWrite takes n writes, one or two, out of the limits of the wrapper and of the process. If a limit does not allow them yet,
+// mayWrite returns false, and the loop repeats the reconcile when the limit may allow them.
 func (p *reconciliation) mayWrite(n int) bool {
 	wait := p.limits.take(p.known, n)
 	p.repeatAfter(wait)
 	return wait <= 0
 }
 
-// take takes n writes out of the limit of one wrapper, and then out of that of the process. If a limit does not allow them, it returns
-// after which time the loop has to try again. The wrapper keeps its place among those that wait for the process.
+// take takes n writes out of the limit of one wrapper, and then out of the limit of the process. If a limit does not allow them yet,
+// take returns the time until the next try. While a wrapper waits for the limit of the process, it keeps its place among the waiting
+// wrappers.
 func (l *writeLimits) take(wrapper *knownReports, n int) time.Duration {
 	l.mu.Lock() // the limiters need times that do not go back
 	defer l.mu.Unlock()
@@ -61,7 +62,8 @@ func (l *writeLimits) take(wrapper *knownReports, n int) time.Duration {
 	return wait
 }
 
-// repeatAfter repeats the reconcile after this time, or earlier if it has to be repeated earlier. A time of 0 or less repeats nothing.
+// repeatAfter makes the loop repeat the reconcile after this time, unless it has to repeat the reconcile earlier. A time of 0 or less
+// changes nothing.
 func (p *reconciliation) repeatAfter(wait time.Duration) {
 	if wait > 0 && (p.again == 0 || wait < p.again) {
 		p.again = wait

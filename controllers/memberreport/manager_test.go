@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// run runs a manager with only this loop, and its cache.
+// run starts a manager that has a cache, and no loop but this one.
 func (s *site) run() {
 	s.Helper()
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: member.Scheme, Metrics: metricsserver.Options{BindAddress: "0"},

@@ -11,7 +11,8 @@ const share = 8
 // memory counts how many bytes of memory, by estimate, the evidence takes. It is not safe for concurrent use.
 type memory struct {
 	limit, used int
-	// byMember has the bytes of each member. They stay counted while another member shares a report with this member's sample.
+	// byMember has the bytes of each member. The bytes of a member's sample count until the sample is dropped, even if only other
+	// members still share the report.
 	byMember map[string]int
 }
 

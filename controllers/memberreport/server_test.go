@@ -110,7 +110,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// connect connects the manager to a member. The manager has not read its Deliveries yet.
+// connect connects the manager to a member, without a list of the member's Deliveries.
 func (s *site) connect(name string) *deliveries.Index {
 	s.Helper()
 	if s.indexes[name] == nil {
@@ -123,7 +123,8 @@ func (s *site) connect(name string) *deliveries.Index {
 	return s.indexes[name]
 }
 
-// ill is the Delivery of the wrapper on a member where the Deployment web crashes with this message; without a message all is well.
+// ill returns the Delivery of the wrapper on a member where the Deployment web crashes with this message and this log. If message is
+// "", all objects are healthy.
 func (s *site) ill(message, log string) *v1alpha1.Delivery {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: v1alpha1.Identity(s.wrapper)}}
 	d.Name, d.UID, d.Generation = deliveries.KeyOf(d.Spec.Wrapper).Delivery(), "d", 1
@@ -137,7 +138,8 @@ func (s *site) ill(message, log string) *v1alpha1.Delivery {
 	return d
 }
 
-// list makes the manager read the Deliveries of a member: that of the wrapper, in trouble with this message, or well without one.
+// list makes the manager read the list of a member's Deliveries. It has only the wrapper's Delivery, as ill returns it for this
+// message.
 func (s *site) list(name, message string) {
 	s.Helper()
 	s.connect(name).Replace(s.ill(message, "log of "+name))
@@ -163,7 +165,7 @@ func (s *site) reports() []v1alpha1.MemberReport {
 	return list.Items
 }
 
-// check fails if the stored reports are others than these lines: REASON: MEMBERS, sample of MEMBER.
+// check fails the test unless these lines describe the stored reports, each as "MESSAGE: MEMBERS, sample of MEMBER".
 func (s *site) check(want ...string) {
 	s.Helper()
 	var got []string

@@ -18,7 +18,7 @@ import (
 // DefaultMemory is how many bytes of memory the evidence of all members may take.
 const DefaultMemory = 256 << 20
 
-// logEvery is how often the store logs at most that it has no memory for more evidence.
+// logEvery is the shortest time between two log messages that say that the store has no memory for more evidence.
 const logEvery = time.Minute
 
 // Store has the evidence of all connected members, in memory.
@@ -26,13 +26,14 @@ type Store struct {
 	deliveries *deliveries.Store
 	clock      clock.PassiveClock
 	log        logr.Logger
-	// wake is called with the key of a wrapper whose reports may be others than before. It must not block.
+	// wake gets the key of a wrapper whose reports may have changed. It must not block.
 	wake func(deliveries.Key)
 
 	mu         sync.Mutex
 	placements placements
 	evidence   evidence
-	// refused counts the samples for which there was no memory since logged, which is the time of the last line in the log.
+	// refused counts the samples and members for which there was no memory since the last log message. logged is the time of that
+	// message.
 	refused int
 	logged  time.Time
 }
@@ -52,7 +53,7 @@ func (s *Store) Changed(x *deliveries.Index, c deliveries.Change) {
 	if s.deliveries.Of(x.Member()) != x {
 		return // an event of an earlier connection may be older than what the store has
 	}
-	// This takes time for messages of a hostile member, so no other member may wait for it.
+	// shownIn takes long for the messages of a hostile member. It runs without the lock, so that no other member waits for it.
 	is, shown := shownIn(x.Member(), &c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +74,7 @@ func (s *Store) Changed(x *deliveries.Index, c deliveries.Change) {
 	}
 }
 
-// shownIn returns what a member shows by its Delivery, and the wrapper.
+// shownIn returns what a member shows in its Delivery, and the wrapper of that Delivery.
 func shownIn(member string, c *deliveries.Change) (wrapperID, []rules.Shown) {
 	if c.Is == nil || c.Is.Status == nil || len(c.Evidence.Objects) == 0 {
 		return wrapperID{}, nil
@@ -86,7 +87,7 @@ func shownIn(member string, c *deliveries.Change) (wrapperID, []rules.Shown) {
 	return id, shown
 }
 
-// Listed implements deliveries.Listener. The member shows nothing by Deliveries that are not in the list.
+// Listed implements deliveries.Listener. It drops the member's evidence from Deliveries that are not in the list.
 func (s *Store) Listed(x *deliveries.Index, generations map[string]int64) {
 	if s.deliveries.Of(x.Member()) != x {
 		return
@@ -105,7 +106,7 @@ func (s *Store) Listed(x *deliveries.Index, generations map[string]int64) {
 // Readable implements deliveries.Listener.
 func (*Store) Readable(*deliveries.Index, bool) {}
 
-// Unreadable implements deliveries.Listener. The member keeps what it showed last.
+// Unreadable implements deliveries.Listener. The member's last evidence stays.
 func (*Store) Unreadable(*deliveries.Index) {}
 
 // Forget records that a MemberCluster was deleted.
@@ -115,7 +116,7 @@ func (s *Store) Forget(member string) {
 	s.evidence.forget(member)
 }
 
-// addWrapper records the present state of a wrapper. Members on which it is not placed any more show nothing of it.
+// addWrapper records the present state of a wrapper. It drops the evidence of members that the wrapper has left.
 func (s *Store) addWrapper(w v1alpha1.Wrapper) {
 	key := deliveries.KeyOf(v1alpha1.Identity(w))
 	s.mu.Lock()
@@ -144,7 +145,7 @@ func (s *Store) removeWrapper(key deliveries.Key, uid types.UID) {
 	s.wake(key)
 }
 
-// wrappersListed records that every wrapper of the host was added. Evidence about others does not count any more.
+// wrappersListed records that every wrapper of the host was added. It drops the evidence about wrappers that the host does not have.
 func (s *Store) wrappersListed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +173,8 @@ type desired struct {
 	reports []rules.Report
 }
 
-// desired returns the reports that a wrapper has to have. ok is false while the manager cannot know that.
+// desired returns the reports that a wrapper has to have. ok is false until all wrappers of the host are known and the manager has
+// decided on the placement of this one.
 func (s *Store) desired(key deliveries.Key) (d desired, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,8 +185,8 @@ func (s *Store) desired(key deliveries.Key) (d desired, ok bool) {
 	return d, s.placements.complete && isDecided(d.wrapper)
 }
 
-// restore adds a report of an earlier process of the manager. Of its members only those count whose Deliveries this process has not
-// read yet, and on which the wrapper is placed.
+// restore adds a report that an earlier process of the manager wrote. It keeps only those members of the report whose evidence this
+// process does not know yet, and on which the wrapper is placed.
 func (s *Store) restore(key deliveries.Key, uid types.UID, report rules.Key, status *v1alpha1.MemberReportStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,15 +24,16 @@ import (
 )
 
 const (
-	// evidenceEvery is how often the loop writes a report at most if only its evidence changes.
+	// evidenceEvery is the shortest time between two writes of a report if only its evidence changes.
 	evidenceEvery = 10 * time.Second
-	// membersEvery is how often the loop writes or deletes a report at most if the members change that show the same.
+	// membersEvery is the shortest time between two writes of a report if its members change, and between its last write and its
+	// deletion.
 	membersEvery = time.Second
-	// refusedAgain is after which time the loop writes the same content again that the API server refused.
+	// refusedAgain is the time after which the loop tries again to write content that the API server has refused.
 	refusedAgain = 10 * time.Minute
-	// maxRefusal is how many bytes of such an answer the log has. It may repeat the content.
+	// maxRefusal is the limit of the API server's error in the log, in bytes. The error may repeat the content.
 	maxRefusal = 1024
-	// cacheLag is after which time a report that the loop wrote has to be in the cache.
+	// cacheLag is a time since the last write of a report. If the report is not in the cache by then, the loop forgets it.
 	cacheLag = 30 * time.Second
 )
 
@@ -42,7 +43,7 @@ type knownReports struct {
 	byName  map[string]*knownReport
 	// deleted has the reports that the loop has deleted within evidenceEvery.
 	deleted map[string]deletion
-	// writes bounds the writes of this wrapper, and turn is its place among those that wait for the limit of all.
+	// writes bounds the writes of this wrapper. turn is the wrapper's place among the wrappers that wait for the limit of all writes.
 	writes *rate.Limiter
 	turn   rules.Turn
 }
@@ -64,9 +65,10 @@ type knownReport struct {
 	content, members digest.Sum
 	// written is when the loop wrote the report last; zero if this process has not written it.
 	written time.Time
-	// cached is true if the cache had the report once.
+	// cached is true once the loop has found the report in the cache.
 	cached bool
-	// refused is a digest of the content that the API server refused last, which was at refusedAt; zero if it took a later one.
+	// refused is a digest of the content that the API server refused last, and refusedAt the time of the refusal. Both are zero after
+	// a successful write.
 	refused   digest.Sum
 	refusedAt time.Time
 }
@@ -79,8 +81,8 @@ func membersOf(status *v1alpha1.MemberReportStatus) any {
 	return []any{status.Clusters, status.ClusterCount}
 }
 
-// write creates, changes and deletes reports, until they are those in want. A report that the API server refuses does not keep the
-// loop from writing the others.
+// write creates, changes and deletes reports so that they become those in want, as far as the limits allow. A report that the API
+// server refuses does not keep the loop from writing the others.
 func (p *reconciliation) write(ctx context.Context, want []rules.Report) error {
 	for name, d := range p.known.deleted {
 		if p.now.Sub(d.at) >= evidenceEvery {
@@ -105,7 +107,7 @@ func (p *reconciliation) write(ctx context.Context, want []rules.Report) error {
 	return errors.Join(failed...)
 }
 
-// isDue reports whether this long has passed since a write. If not, the reconcile is repeated when it has.
+// isDue reports whether the time every has passed since a write. If not, the loop repeats the reconcile when that time has passed.
 func (p *reconciliation) isDue(written time.Time, every time.Duration) bool {
 	wait := written.Add(every).Sub(p.now)
 	p.repeatAfter(wait)
@@ -195,7 +197,7 @@ func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport
 	return nil
 }
 
-// isReplaced reports whether another client has deleted a report, or made another of its name.
+// isReplaced reports whether another client has deleted a report, or has replaced it by a new report of the same name.
 func (p *reconciliation) isReplaced(ctx context.Context, name string, is *knownReport) (bool, error) {
 	stored := &v1alpha1.MemberReport{}
 	err := p.live.Get(ctx, client.ObjectKey{Namespace: p.id.Beside(), Name: name}, stored)
@@ -205,8 +207,8 @@ func (p *reconciliation) isReplaced(ctx context.Context, name string, is *knownR
 	return err != nil || stored.UID != is.uid, nil
 }
 
-// refuse records that the API server refuses the content of a report. The loop writes this report again when the content changes, or
-// after ten minutes: the CRD may be that of another version until the upgrade is complete.
+// refuse records that the API server refuses the content of a report. The loop tries again when the content changes, or after ten
+// minutes: during an upgrade the CRD may be of another version than the manager.
 func (p *reconciliation) refuse(ctx context.Context, name string, is *knownReport, want *v1alpha1.MemberReportStatus, why error) {
 	content := digest.SumOfJSON(*want)
 	if is.refused != content {

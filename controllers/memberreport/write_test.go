@@ -52,7 +52,7 @@ func newRefusing() *refusing {
 	return r
 }
 
-// bring writes a report with this message once, and returns after which time the loop tries again.
+// bring writes a report with this message once, and returns the time after which the loop tries again.
 func (r *refusing) bring(t *testing.T, message string) time.Duration {
 	t.Helper()
 	log := funcr.New(func(string, string) { r.logged++ }, funcr.Options{})
@@ -97,7 +97,7 @@ func TestAReportThatFailsTheTestOfItsUIDIsReadAgain(t *testing.T) {
 	}
 }
 
-// The API server answers both with 422.
+// An API server answers 422 to content that the schema refuses, and also to a patch whose test of the uid fails.
 func TestARealAPIServerThatRefusesContent(t *testing.T) {
 	s := newSite(t, "east")
 	s.list("east", "it crashes")

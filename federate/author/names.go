@@ -71,8 +71,9 @@ var order = strings.Fields("Namespace CustomResourceDefinition PriorityClass Sto
 	"PersistentVolumeClaim Service Deployment StatefulSet DaemonSet ReplicaSet Pod Job CronJob HorizontalPodAutoscaler " +
 	"PodDisruptionBudget Ingress CatalogSource OperatorGroup Subscription")
 
-// rank returns the index of a kind in the list order. It returns the length of the list for a kind that the list does
-// not have, and for a kind whose API group in kindscopes.go does not list it.
+// rank returns the index of a kind in the list order. It returns the length of the list for a kind that is not in the
+// list. It does the same for a kind with a name from the list, if the tables in kindscopes.go do not have this kind in
+// its API group.
 func rank(gk schema.GroupKind) int {
 	for i, kind := range order {
 		if kind == gk.Kind && builtIn(gk) != "" {

@@ -209,8 +209,8 @@ func TestTheTableOfConsequencesHasNoCycle(t *testing.T) {
 	}
 }
 
-// The table of consequences and IsConsequence state the same relation: IsConsequence is true exactly for the reasons that the table has as
-// consequences of a claim that is not bound.
+// IsConsequence and the table of consequences must agree: IsConsequence is true for the reasons that, by the table, an unbound claim
+// causes, and for no other.
 func TestReasonsOfTooFewPodsAreConsequencesOfAClaimThatIsNotBound(t *testing.T) {
 	of := map[string]bool{}
 	for _, reason := range consequences[v1alpha1.ReasonClaimPending] {

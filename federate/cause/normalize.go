@@ -55,8 +55,8 @@ var (
 // shown. It is at most as long as the message, and normalizing it again changes nothing. The parameter member is the name of the
 // member, or "" if all messages are of one member.
 //
-// A number after the word code stays, because exit codes tell causes apart. Numbers inside words stay, because the versions of
-// images do.
+// A number after the word code stays, because exit codes tell causes apart. Numbers inside words stay, because the versions of images
+// tell causes apart, too.
 func Normalize(member, message string) string {
 	message = strings.ToValidUTF8(message[:min(len(message), maxRead)], "")
 	text := strings.Join(strings.Fields(message), " ")

@@ -41,8 +41,8 @@ func isUnreached(state v1alpha1.ClusterState) bool {
 // tooFew are the reasons that kstatus, the Deployment controller or the collector give while a workload has too few ready pods.
 var tooFew = []string{podNotReady, v1alpha1.ReasonProgressDeadlineExceeded, lessReplicas, lessUpdated, lessAvailable, lessReady, inProgress}
 
-// IsConsequence reports whether a reason says only that a workload has too few ready pods, or that the scheduler places none. The cause
-// may then be the state of another object: a claim is not bound, or a Secret is missing.
+// IsConsequence reports whether a reason says only that a workload has too few ready pods, or that the scheduler does not place its pods.
+// The cause may then be the state of another object: a claim is not bound, or a Secret is missing.
 func IsConsequence(reason string) bool {
 	return reason == unschedulable || slices.Contains(tooFew, reason)
 }
@@ -72,8 +72,8 @@ var consequences = map[string][]string{
 	oomKilled:                  append([]string{crashLoopBackOff, backoffLimitExceeded}, tooFew...),
 }
 
-// unscheduledBy returns the reasons that a claim without a volume causes: others, the reason of pods that the scheduler
-// does not place, and the reasons of a workload with too few ready pods.
+// unscheduledBy returns the reasons that a claim without a volume causes: those in the argument others, the reason of
+// pods that the scheduler does not place, and the reasons of a workload with too few ready pods.
 func unscheduledBy(others ...string) []string {
 	return append(append(others, unschedulable), tooFew...)
 }

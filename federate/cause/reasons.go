@@ -9,8 +9,8 @@ import (
 )
 
 // IsKnown reports whether a reason is in the tables of this package: each reason that Fairlead gives to a line, and the
-// frequent ones of Kubernetes, OLM and kstatus. A member may report any text as a reason. So a caller that must not pass
-// on such a text passes on known reasons only.
+// frequent ones of Kubernetes, OLM and kstatus. A member may report any text as a reason. So a caller that must not
+// pass on a member's text passes on known reasons only.
 func IsKnown(reason string) bool {
 	_, known := steps[reason]
 	return known || slices.Contains(tooFew, reason)

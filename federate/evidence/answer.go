@@ -24,14 +24,14 @@ func Answer(events []Event, containers []Container) v1alpha1.Evidence {
 	return e
 }
 
-// RawLog returns how many bytes of each log are worth reading for an answer with this number of containers: twice what the log may have at
-// least, because redaction and cleaning make it shorter.
+// RawLog returns how many bytes of each log the collector reads for an answer with this number of containers: twice the log's equal share
+// of the answer, because redaction and cleaning make a log shorter.
 func RawLog(containers int) int {
 	return min(MaxAnswerLogs, max(2*MaxAnswerLogs/max(containers, 1), 2*maxLog))
 }
 
-// BoundAnswers returns the answers, cut to 64 KiB. If it has to cut, each may have its part of what the answers before it have left. It does
-// not change the argument.
+// BoundAnswers returns the answers, cut to 64 KiB together. Each answer in turn may take an equal share of the bytes that the answers
+// before it did not use. BoundAnswers does not change the argument.
 func BoundAnswers(answers []v1alpha1.EvidenceAnswer) []v1alpha1.EvidenceAnswer {
 	answers = answers[:min(len(answers), MaxAnswers)]
 	var kept []v1alpha1.EvidenceAnswer

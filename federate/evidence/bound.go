@@ -33,8 +33,8 @@ const (
 	shortLog = 256
 )
 
-// Of makes the evidence about an object. The events are about the object and the objects that it owns. The containers are those of its
-// pods that do not run or are not ready. Without events and containers the result is empty.
+// Of makes the evidence about an object. The events are about the object and the objects that it owns. The containers are those that
+// Pick returns for the object's pods. Without events and containers the result is empty.
 func Of(events []Event, containers []Container) v1alpha1.Evidence {
 	e := v1alpha1.Evidence{Events: fold(events), Containers: observed(containers, logLimits{one: maxLog, all: MaxLogs, text: health.LogText})}
 	shrink(&e, maxObject)
@@ -46,9 +46,9 @@ func IsEmpty(e *v1alpha1.Evidence) bool {
 	return e == nil || len(e.Events) == 0 && len(e.Containers) == 0
 }
 
-// Bound returns the evidence of the first 16 objects that have some, cut to 32 KiB. If it has to cut, it divides the bytes that the
-// earlier objects have left equally among the remaining objects. It does not change the argument. The evidence of each object has to
-// come from Of, Merge or an earlier call of Bound.
+// Bound returns the evidence of the first 16 objects that have some, cut to 32 KiB. If it has to cut, each object in turn may take an
+// equal share of the bytes that the objects before it did not use. Bound does not change the argument. The evidence of each object has
+// to come from Of, Merge or an earlier call of Bound.
 func Bound(objects []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
 	var all []v1alpha1.ObjectEvidence
 	total := 0

@@ -21,7 +21,7 @@ type Container struct {
 	Restarts      int32
 	// HasLog is true if the kubelet has a log of the present or the last run, and HasPreviousLog if it also has one of the run before.
 	HasLog, HasPreviousLog bool
-	// Log and PreviousLog are the ends of these logs, as the member sent them, each from the beginning of a line on.
+	// Log and PreviousLog are the ends of these logs, as the member sent them. Each starts at the beginning of a line.
 	Log, PreviousLog string
 
 	crashed bool
@@ -34,8 +34,8 @@ const (
 	StateTerminated = "Terminated"
 )
 
-// Pick returns the containers of the pods that do not run or are not ready, except those that have done their work: at most 8, first the
-// ones that have ended with an error or ended before.
+// Pick returns at most 8 containers of the pods: containers that do not run or are not ready, except those that have done their work.
+// Containers that have ended at least once come first.
 func Pick(pods []*health.PodObject) []Container {
 	var picked []Container
 	for _, p := range pods {
@@ -61,8 +61,8 @@ func Pick(pods []*health.PodObject) []Container {
 	return picked[:min(len(picked), MaxContainers)]
 }
 
-// PickAll returns the containers of the pods that have a log, at most 8, and how many there are. They are sorted by the names of the pods, so
-// that the choice stays the same while the pods do. Init containers come last.
+// PickAll returns at most 8 containers that have a log, and the number of all such containers in the pods. It sorts them by the names
+// of the pods, so that the choice changes only when the pods change. Init containers come last.
 func PickAll(pods []*health.PodObject) (picked []Container, all int) {
 	pods = slices.SortedFunc(slices.Values(pods), func(a, b *health.PodObject) int { return cmp.Compare(a.Metadata.Name, b.Metadata.Name) })
 	add := func(p *health.PodObject, name string, restarts int32, state *corev1.ContainerState, hasEnded bool) {
@@ -92,8 +92,8 @@ func containerOf(p *health.PodObject, name string, restarts int32, state *corev1
 		crashed: state.Terminated != nil || hasEnded,
 	}
 	found.State, found.Reason = stateOf(*state)
-	// The kubelet returns the log of the last run for both logs while the container waits, and has no log if it has never run
-	// (validateContainerLogStatus in k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go).
+	// While a container waits, the kubelet returns the log of the last run as the current log and as the previous log. It has no log
+	// of a container that has never run (validateContainerLogStatus in k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go).
 	found.HasLog = !nodeIsLost(p) && (state.Running != nil || found.crashed)
 	return found
 }
@@ -126,8 +126,8 @@ type logLimits struct {
 	text func(string) string
 }
 
-// observed returns the containers with redacted and cleaned texts. Their logs share the limit of all: each may have its part of what the
-// logs before it have left.
+// observed returns the containers with redacted and cleaned texts. Their logs share the limit limits.all: each log in turn may take an
+// equal share of the bytes that the logs before it did not use.
 func observed(containers []Container, limits logLimits) []v1alpha1.ObservedContainer {
 	var all []v1alpha1.ObservedContainer
 	logs := 0
@@ -160,8 +160,8 @@ func observed(containers []Container, limits logLimits) []v1alpha1.ObservedConta
 	return all
 }
 
-// tail returns the last lines of a text that fit into limit bytes, without empty lines at both ends. Of a line that is longer it returns
-// the end. The text is redacted.
+// tail returns the last lines of a text that fit into limit bytes, without empty lines at both ends. If the last line alone does not
+// fit, tail returns the end of that line. The text has to be redacted already.
 func tail(text string, limit int) string {
 	text = strings.TrimRight(text, " \t\n")
 	if cut := len(text) - limit; cut > 0 {

@@ -3,12 +3,13 @@
 // Package evidence makes the evidence about an object that is not healthy from what the collector reads on the member: events, pods,
 // and the ends of logs. The collector writes the evidence into the status of the Delivery.
 //
-// Of makes the evidence of one object. It folds events about the same into one, as kubectl describe shows them for one object: a
-// Deployment's pods that cannot be scheduled differ only in their names. Pick chooses the containers whose logs are worth reading.
-// Bound takes the evidence of all objects of a Delivery and cuts it to the size that a Delivery may have.
+// Of makes the evidence of one object. It folds events that say the same about different objects into one: for example, if none of a
+// Deployment's pods can be scheduled, their events differ only in the names of the pods. Pick chooses the containers whose logs are worth
+// reading. Bound takes the evidence of all objects of a Delivery and cuts it to the size that a Delivery may have.
 //
-// Answer makes the evidence for which a person asks: that about a healthy object, with the logs of all its containers, which PickAll chooses.
-// BoundAnswers cuts the answers of a Delivery. They have limits of their own, so a request takes nothing away from what trouble shows.
+// Answer makes the evidence for which a person asks, even about a healthy object: its events, or the logs of its containers, which PickAll
+// chooses. BoundAnswers cuts the answers of a Delivery. Answers have limits of their own, so they take no room from the evidence about
+// unhealthy objects.
 //
 // Every text comes from the member. The package removes escape sequences and control characters, which could hide a secret, then redacts the
 // text (package redact), and cuts it last: a cut secret is harder to recognize. Names are not redacted. The result always satisfies the schema

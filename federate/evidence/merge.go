@@ -13,10 +13,10 @@ import (
 // not have them.
 const maxKept = MaxContainers / 2
 
-// Merge joins the new evidence found with the earlier evidence known, which is about the same generation of the object and may be nil. A
-// pod can be deleted, and an event expires, before the problem ends. So Merge keeps the earlier events. If no container in the new
-// evidence has a log, it also keeps earlier containers with logs. If the new evidence is empty, it returns the earlier evidence. Merge
-// changes neither argument.
+// Merge joins new evidence, the parameter found, with earlier evidence, the parameter known. The earlier evidence is about the same
+// generation of the object, and may be nil. A pod can be deleted, and an event expires, before the problem ends. So Merge keeps the
+// earlier events. If no container in the new evidence has a log, it also keeps earlier containers with logs. If the new evidence is
+// empty, it returns the earlier evidence. Merge changes neither argument.
 func Merge(known *v1alpha1.Evidence, found v1alpha1.Evidence) v1alpha1.Evidence {
 	if IsEmpty(known) {
 		return found
@@ -42,8 +42,8 @@ func Merge(known *v1alpha1.Evidence, found v1alpha1.Evidence) v1alpha1.Evidence 
 
 func hasLog(c v1alpha1.ObservedContainer) bool { return c.Log != "" || c.PreviousLog != "" }
 
-// mergedEvents returns the newest 20 of the events, the oldest first. Of two that are the same, it returns the newer one, and does not add
-// their counts: the API server has counted both.
+// mergedEvents returns the newest 20 of the events, the oldest first. Of two events with the same key, it returns only the newer one.
+// It does not add their counts, because the newer count includes the earlier one.
 func mergedEvents(known, found []v1alpha1.ObservedEvent) []v1alpha1.ObservedEvent {
 	merged := map[sameEvent]v1alpha1.ObservedEvent{}
 	for _, o := range slices.Concat(known, found) {

@@ -70,7 +70,8 @@ func check(t *testing.T, validator *validate.SchemaValidator, objects []v1alpha1
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	// The collector writes a status whenever it differs from the one that the API server returns.
+	// If JSON changed the evidence, the collector would write it again and again: it writes whenever its status differs from the API
+	// server's.
 	if !equality.Semantic.DeepEqual(objects, back) {
 		t.Errorf("JSON changes %#v to %#v", objects, back)
 	}
@@ -100,7 +101,7 @@ func check(t *testing.T, validator *validate.SchemaValidator, objects []v1alpha1
 	}
 }
 
-// checkName checks a text that is not redacted: names look like random text.
+// checkName checks a name, in which the secret is no fault: names are not redacted, because they look like random text.
 func checkName(t *testing.T, name string) {
 	t.Helper()
 	checkText(t, strings.ReplaceAll(name, "hunter2", ""), "")

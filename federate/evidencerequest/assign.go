@@ -87,8 +87,8 @@ func Assign(asks []Ask) Assigned {
 	return out
 }
 
-// AnswerTo returns the answer to a report among the answers of its Delivery; nil if there is none. list has the requests of the Delivery: an
-// answer counts only if it is to the present request, so that the answer to an earlier request of the same kind is not taken for it.
+// AnswerTo returns the answer to a report among the answers of its Delivery; nil if there is none. list has the requests of the Delivery.
+// An answer counts only if its request is in the list, so the answer to an earlier request for the same evidence does not count.
 func AnswerTo(a *Ask, list []v1alpha1.EvidenceRequest, answers []v1alpha1.EvidenceAnswer) *v1alpha1.EvidenceAnswer {
 	for i := range answers {
 		is := &answers[i]

@@ -34,8 +34,8 @@ func problem(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Identity returns the wrapper that a report names, as a Delivery identifies it. ok is false if a wrapper of this kind has its reports in
-// another namespace.
+// Identity returns the wrapper that a report names, as a Delivery identifies it. ok is false if the report is not in the namespace where
+// reports about this wrapper have to be.
 func Identity(report *v1alpha1.MemberReport) (id v1alpha1.WrapperIdentity, ok bool) {
 	w := &report.Spec.Wrapper
 	id = v1alpha1.WrapperIdentity{Kind: w.Kind, Name: w.Name, UID: w.UID}

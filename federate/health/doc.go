@@ -8,8 +8,8 @@
 // a reason for programs, a sentence for people, and the time after which it may change without an event.
 //
 // The package is pure. The caller reads the other inputs of the rules (the installed CSV, the class of a claim, the
-// newest warning) and passes them in as Related. It also passes in the time. So debouncing compares two values, and the
-// tests cover each special case of OLM with one line of a table.
+// newest warning) and passes them in as Related. It also passes in the time. So a debounce is a comparison of two
+// times, and the tests cover each special case of OLM with one line of a table.
 //
 // The library kstatus judges every kind that has no rule here. It has rules for the built-in workloads, and for the
 // conventions that custom resources follow. kstatus calls a custom resource without a status healthy, even if its
@@ -28,8 +28,8 @@
 // A ClusterExtension (OLM v1) is Healthy only when the installed version is one that its spec asks for. OLM's conditions can
 // be those of the earlier version for a moment, and without this rule a wave would pass with that version.
 //
-// If the pods of a workload, or of the operator of a Subscription, do not run, the verdict begins with the first cause among them
-// (FirstTrouble, CannotCreate, and Trouble.Tell, which makes the Explanation).
+// If the pods of a workload, or of the operator of a Subscription, do not run, the verdict begins with the first cause among the pods.
+// FirstTrouble and CannotCreate find the cause, and Trouble.Tell makes an Explanation of it.
 //
 // Text from a member is data: secrets in it are redacted (package redact), and Clean bounds it and removes the characters that a terminal would obey.
 package health

@@ -19,8 +19,7 @@ var errorLine = regexp.MustCompile(`(?i)\b(panic|fatal|error|err|exception|fail(
 // stackLine matches a line of a stack trace, which explains nothing without the lines above.
 var stackLine = regexp.MustCompile(`^\s+(at |\S+\.go:\d+)|^goroutine \d+ |^created by |^exit status \d+$|^\s+File "`)
 
-// kubeletRefusals are beginnings of texts. A kubelet answers such a text in place of a log that it does not have any
-// more.
+// kubeletRefusals are the beginnings of the texts that a kubelet returns in place of a log that it no longer has.
 var kubeletRefusals = []string{"unable to retrieve container logs for ", "failed to try resolving symlinks in path "}
 
 // LastWords returns the line of a log that best explains why the program ended: the last one that names an error, or else the
@@ -45,10 +44,11 @@ func LastWords(log string) string {
 }
 
 // LogText redacts the end of a log, and removes escape sequences and invisible characters except line ends and tabs. It returns "" for
-// what a kubelet answers in place of a log. The argument is as for LastWords; of a longer log LogText reads the last 16 KiB.
+// a text that a kubelet returns in place of a log. The argument is the end of a log, as for LastWords. If it is longer than 16 KiB,
+// LogText reads only the last 16 KiB.
 func LogText(log string) string { return logText(log, maxUntidy) }
 
-// LongLogText does the same as LogText for a log of which a person asks for more. It reads the last 64 KiB.
+// LongLogText does the same as LogText, but reads the last 64 KiB. It is for a log that a person asks for.
 func LongLogText(log string) string { return logText(log, 4*maxUntidy) }
 
 func logText(log string, limit int) string {

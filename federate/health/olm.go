@@ -95,8 +95,9 @@ func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) V
 	return underWay(reason, said, lasted)
 }
 
-// unmetRequirement returns the first requirement of a CSV that the cluster does not meet, for example its minKubeVersion; "" if it meets all
-// of them, or OLM does not wait for any. The message of the CSV only says that there is one.
+// unmetRequirement returns the first requirement of a CSV that the cluster does not meet, for example its minKubeVersion; "" if the cluster
+// meets all of them, or if OLM does not wait for requirements. The message of the CSV says only that a requirement is not met, and not
+// which.
 func unmetRequirement(csv *unstructured.Unstructured) string {
 	if text(csv.Object, "status", "reason") != string(operators.CSVReasonRequirementsNotMet) {
 		return ""

@@ -68,9 +68,9 @@ func aheadOfTarget(installed, target string) Verdict {
 // manager approves the plan; for any other Subscription a person does.
 //
 // OLM creates the next plan while the installed CSV is still installing. But OLM replaces a CSV only after it has
-// succeeded (or failed, if the OperatorGroup has upgradeStrategy UnsafeFailForward). A plan that is approved too early
-// would add a second CSV that hangs, and hide why the first one does. So until the installed CSV has succeeded, the verdict
-// is that on the CSV, and not that on the plan.
+// succeeded (or failed, if the OperatorGroup has upgradeStrategy UnsafeFailForward). If the manager approved a plan too
+// early, the plan would add a second CSV that hangs, and would hide why the first CSV hangs. So until the installed CSV
+// has succeeded, the verdict is that on the CSV, and not that on the plan.
 func judgePendingPlan(related Related, installed, current, target string, now time.Time) Verdict {
 	said := "InstallPlan " + related.InstallPlan.GetName() + " for " + current + " waits "
 	switch {

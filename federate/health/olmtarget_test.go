@@ -310,7 +310,8 @@ func TestSubscriptionWithATarget(t *testing.T) {
 	}
 }
 
-// Until the manager has taken a version, a Subscription with approve: Latest is asked for nothing more than what it has.
+// Until the manager has taken a version, a Subscription with approve: Latest needs no other version than the one that
+// it has.
 func TestSubscriptionBeforeAVersionIsTaken(t *testing.T) {
 	waits := plan("install-2", "{approval: Manual, approved: false}", "{phase: RequiresApproval}")
 	for name, test := range map[string]struct {

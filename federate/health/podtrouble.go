@@ -30,11 +30,10 @@ type Trouble struct {
 	Event Event
 
 	rank int
-	// failing is true if the cause does not mend itself, as far as one look can tell.
+	// failing is true if the cause probably does not go away by itself. Tell waits for a second observation of the cause.
 	failing bool
 	reason  string
-	// words are the rest of a sentence that begins with the pod's name. The field left is the message that the container left
-	// at its end.
+	// words are the rest of a sentence that begins with the pod's name. The field left is the container's termination message.
 	words    string
 	left     string
 	created  time.Time
@@ -62,7 +61,8 @@ type Event int
 const (
 	// NoEvent means that no event adds to the cause.
 	NoEvent Event = iota
-	// PullEvent has the error of the registry. Kubelets before Kubernetes 1.31 write it nowhere else for most of the time.
+	// PullEvent has the error of the registry. Before Kubernetes 1.31, most of the time only this event has the error, and not the
+	// pod's status.
 	PullEvent
 	// ProbeEvent has the answer of a probe.
 	ProbeEvent
@@ -103,11 +103,11 @@ const (
 	reasonFailedCreate     = "FailedCreate"
 )
 
-// preemption matches the part of the scheduler's message about preemption. It repeats the number of nodes, and tells no cause.
+// preemption matches the part of the scheduler's message about preemption. That part repeats the number of nodes, and tells no cause.
 var preemption = regexp.MustCompile(`\.? (no new claims to deallocate, )?preemption: .*$`)
 
-// FirstTrouble returns the first cause among the pods of a workload at the time now; nil if every pod is ready or starts as usual.
-// It ignores pods that are being deleted and pods that have succeeded.
+// FirstTrouble returns the first cause among the pods of a workload at the time now; nil if no pod has one. Tell returns nil for the
+// cause of a pod that starts as usual. FirstTrouble ignores pods that are being deleted and pods that have succeeded.
 func FirstTrouble(pods []PodObject, now time.Time) *Trouble {
 	found, all := troubles(pods, now)
 	if len(found) == 0 {
@@ -140,7 +140,8 @@ type podTrouble struct {
 	pod *PodObject
 }
 
-// troubles returns the causes in the pods, sorted by rank. judged is the number of pods that count.
+// troubles returns the causes in the pods, sorted by rank. judged is the number of pods that are not being deleted and have not
+// succeeded.
 func troubles(pods []PodObject, now time.Time) (found []podTrouble, judged int) {
 	for i := range pods {
 		p := &pods[i]
@@ -160,7 +161,8 @@ func troubles(pods []PodObject, now time.Time) (found []podTrouble, judged int) 
 	return found, judged
 }
 
-// troubleOf returns the first cause in one pod; nil if the pod is ready or starts as usual.
+// troubleOf returns the first cause in one pod; nil if there is none. A container that has not started is a cause without a reason,
+// until an event gives the reason.
 func troubleOf(p *PodObject, now time.Time) *Trouble {
 	isReady, scheduled := p.condition(corev1.PodReady), p.condition(corev1.PodScheduled)
 	switch {

@@ -55,7 +55,7 @@ func waitingFor(reason, message string) string {
 	return strings.NewReplacer("REASON", reason, "MESSAGE", message).Replace(unpullable)
 }
 
-// told returns the explanation of a trouble that an earlier look has found, too.
+// told returns the explanation of a trouble if the object's line already has the trouble's reason from an earlier observation.
 func told(trouble *health.Trouble, event health.Warning, log string) *health.Explanation {
 	if trouble == nil {
 		return nil

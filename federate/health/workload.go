@@ -104,8 +104,9 @@ func AllOperatorDeployments(csv *unstructured.Unstructured) []string {
 }
 
 // CannotCreate returns the trouble of a workload whose controller cannot create pods, for example because of a quota or of an admission
-// webhook; nil if it can. The parameter newest is the creation time of the newest pod of the workload, or zero. A Warning event counts
-// only if it is later, because an older event is about a pod that exists by now. It counts only for createMemory.
+// webhook; nil if the controller can create pods. The parameter newest is the creation time of the newest pod of the workload, or zero. A
+// Warning event counts only if it is later than newest, because an older event is about a pod that exists by now. It counts only for
+// createMemory.
 func CannotCreate(obj *unstructured.Unstructured, warning *Warning, newest, now time.Time) *Trouble {
 	cannot := func(reason, message string) *Trouble {
 		return &Trouble{failing: true, reason: reason, words: "its pods cannot be created: " + message}
@@ -132,8 +133,8 @@ type Explanation struct {
 
 // Tell makes the explanation of a trouble. The parameter message is that of the Warning event that t.Event asks for, and eventReason its
 // reason. The parameter log is the end of the log in t.Log. All three may be "". The parameter line is the entry of the object in the
-// present status, or nil. The object is Degraded only when a second look, some seconds later, finds the same reason: a pull that times
-// out once, or a Secret that arrives late, mends itself. Tell returns nil if the pod only starts as usual.
+// present status, or nil. The object is Degraded only when a second observation, some seconds later, finds the same reason. A problem such
+// as a pull that timed out once, or a Secret that arrives late, goes away before that. Tell returns nil if the pod only starts as usual.
 func (t *Trouble) Tell(eventReason, message, log string, line *v1alpha1.ObjectStatus) *Explanation {
 	reason, sentence := t.reason, t.words
 	if message != "" {
@@ -158,7 +159,7 @@ func (t *Trouble) Tell(eventReason, message, log string, line *v1alpha1.ObjectSt
 		sentence += "; from its log: " + words
 	}
 	seen := line != nil && line.Reason == reason
-	// A container that crashes runs for a while after each restart. It stays Degraded then.
+	// A container that crashes runs for a while after each restart. The object stays Degraded meanwhile.
 	runsAgain := reason == waitsCrashLoopBackOff || reason == endedOOMKilled
 	failing := seen && (t.failing || runsAgain && line.Health == v1alpha1.Degraded)
 	return &Explanation{Reason: reason, Sentence: Tidy(sentence, MaxMessage), Failing: failing}

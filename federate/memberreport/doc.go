@@ -5,12 +5,12 @@
 // Words:
 //
 //   - A member *shows* something if its Delivery has an object that is not healthy, with evidence about it.
-//   - Members show the same if the object, the reason and the message are the same. Of the message, only what differs between
-//     clusters by itself does not count (see cause.Normalize). The *key* is a hash of all that, and of the wrapper's uid.
+//   - Members show the same if the object and the reason are the same, and the messages are the same apart from what differs between
+//     clusters anyway (cause.Normalize removes that). The *key* is a hash of the wrapper's uid, the object, the reason and the message.
 //   - The *sample* is the evidence of one of the members that show the same. All these members share one report.
 //
-// A sample stays that of its member for as long as that member shows the same. After that, the sample stays until another of the
-// members sends its evidence. So a report does not change with each member that sends evidence.
+// While the member of a sample shows the same, no other member's evidence replaces the sample. After that, the sample stays until
+// another member with the same key sends its evidence. So a report does not change with each member that sends evidence.
 //
 // Why the package keeps only some samples: a thousand members can show a thousand different things. A wrapper has at most ten
 // reports, so the samples of most of them would never be needed. A member that joins others with the same key always brings its

@@ -83,8 +83,8 @@ func (g *groups) compare(a, b Key) int {
 	return cmp.Or(len(g.byKey[b].members)-len(g.byKey[a].members), cmp.Compare(a, b))
 }
 
-// choose returns at most this many of the keys, in the same order. keys has the most important first. Of the keys that the same single
-// member shows, choose takes only its share, and more only if places are left.
+// choose returns the keys that get a place, at most as many as places, in the same order. keys has the most important key first. Of
+// the keys that only one member shows, choose takes at most share for that member; it takes more of them only if places are left.
 func (g *groups) choose(keys []Key, places, share int) []Key {
 	if len(keys) <= places {
 		return keys
@@ -102,7 +102,8 @@ func (g *groups) choose(keys []Key, places, share int) []Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(key Key) bool { return !slices.Contains(all, key) })
 }
 
-// takesShare reports whether a key with these members is within the share of its member. alone counts the keys of each single member.
+// takesShare reports whether choose takes a key with these members at first: several members show it, or it is within the share of its
+// only member. alone counts, by member, the keys that only this member shows.
 func takesShare(members map[string]bool, alone map[string]int, share int) bool {
 	if len(members) != 1 {
 		return true

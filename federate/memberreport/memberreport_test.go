@@ -18,7 +18,7 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// books is an Account with one limit, and without a share of a member. A limit of 0 means none.
+// books is an Account with one limit for all members together. A limit of 0 means that there is no limit.
 type books struct {
 	limit, total int
 	of           map[string]int

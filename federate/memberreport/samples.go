@@ -22,12 +22,12 @@ type sample struct {
 	weight   int
 }
 
-// isSame reports whether two samples have the same content. They may be of different times.
+// isSame reports whether two samples have the same content. The times at which the manager received them may differ.
 func (is *sample) isSame(as *sample) bool {
 	return is.member == as.member && is.message == as.message && equality.Semantic.DeepEqual(as.evidence, is.evidence)
 }
 
-// samples are the samples that a Set keeps. The account counts their memory for the members of which they are.
+// samples are the samples that a Set keeps. The account counts the memory of each sample for the member from which it comes.
 type samples struct {
 	account Account
 	// weigh returns the number of bytes that evidence takes in memory, by estimate.
@@ -35,7 +35,8 @@ type samples struct {
 	byKey map[Key]*sample
 }
 
-// replace makes is the sample of a key. It returns false if the account does not allow that; the present sample then stays.
+// replace stores a sample for a key, in place of the present one. It returns false if the account does not allow that; the present
+// sample then stays.
 func (s *samples) replace(key Key, is *sample) bool {
 	was := s.byKey[key]
 	is.weight = s.weightOf(is)
@@ -55,7 +56,7 @@ func (s *samples) replace(key Key, is *sample) bool {
 	return true
 }
 
-// restore makes is the sample of a key that has none, without regard to the bounds of the account.
+// restore stores a sample for a key that has none, without regard to the bounds of the account.
 func (s *samples) restore(key Key, is *sample) {
 	is.weight = s.weightOf(is)
 	s.account.Add(is.member, is.weight)

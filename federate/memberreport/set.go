@@ -13,10 +13,11 @@ import (
 const (
 	// maxReports is the greatest number of reports of one wrapper.
 	maxReports = 10
-	// maxSamples is the greatest number of samples that a Set keeps. It is more than maxReports, so that a report that goes away
-	// makes room for another.
+	// maxSamples is the greatest number of samples that a Set keeps. It is more than maxReports: when a report goes away, another key
+	// with a sample can take its place.
 	maxSamples = 2 * maxReports
-	// aloneSamples is how many samples may be of keys that the same single member shows, while others compete for the places.
+	// aloneSamples is how many samples may be of keys that one and the same member shows alone, while other keys compete for the
+	// places.
 	aloneSamples = 5
 )
 
@@ -46,8 +47,8 @@ func (s *Set) Members() []string { return slices.Sorted(maps.Keys(s.groups.shown
 // Shows reports whether a member shows anything.
 func (s *Set) Shows(member string) bool { return len(s.groups.shown[member]) > 0 }
 
-// Show records everything that a member shows now; what it showed before and shows no more is gone. changed is true if the reports
-// may be others than before. refused is the number of samples and members that the account did not allow.
+// Show records everything that a member shows now, and forgets what the member no longer shows. changed is true if the reports may
+// have changed. refused is the number of samples and members that the account did not allow.
 func (s *Set) Show(member string, all []Shown, now time.Time) (changed bool, refused int) {
 	for _, old := range slices.Clone(s.groups.shown[member]) {
 		if !slices.ContainsFunc(all, func(is Shown) bool { return is.Key == old }) {
@@ -77,8 +78,8 @@ func (s *Set) Leave(member string) bool {
 	return changed
 }
 
-// Restore records a report that an earlier process of the manager wrote. Of its members only those count for which isUnread
-// returns true: this process has not read their Deliveries yet, so it cannot know that they show the same no more.
+// Restore records a report that an earlier process of the manager wrote. It keeps only those members of the report for which isUnread
+// returns true: this process has not read their Deliveries yet, so they may still show the same.
 func (s *Set) Restore(key Key, status *v1alpha1.MemberReportStatus, isUnread func(member string) bool) {
 	for _, member := range status.Clusters {
 		if isUnread(member) && !s.groups.has(member, key) {
@@ -105,8 +106,9 @@ func (s *Set) leave(member string, key Key) {
 	}
 }
 
-// sample makes is the sample of a key if the key has none, if the member of the present sample shows the same no more, or if the
-// present sample is of the same member. ok is false if the account does not allow the sample; the present one then stays.
+// sample stores a sample for a key in three cases: the key has none and is important; the member of the present sample no longer shows
+// the key; or the present sample is of the same member. ok is false if the account does not allow the new sample; the present one then
+// stays.
 func (s *Set) sample(key Key, is *sample) (changed, ok bool) {
 	was := s.samples.byKey[key]
 	switch {

@@ -4,16 +4,16 @@ package memberreport
 
 import "time"
 
-// turnLasts is how long a turn stays valid after it is due. Turns that are due and unused are writes above the rate, so in this time
-// there must not be more of them than the burst has.
+// turnLasts is how long a turn stays valid after it is due. Wrappers can use all their valid turns at the same moment. So no more
+// writes may become due in this time than the burst has.
 const turnLasts = 10 * time.Second
 
-// Turns bounds the writes of all wrappers over time: a burst at once, and a rate after that. Wrappers that have to wait write in turns,
-// first come, first served: each keeps its place, and has at most one. So a wrapper that writes all the time delays another by no more
-// than one turn. It is not safe for concurrent use.
+// Turns bounds the writes of all wrappers over time: a burst at once, and a rate after that. Wrappers that have to wait write in
+// turns, first come, first served: each wrapper keeps its place, and has only one place at a time. So a wrapper that writes all the
+// time delays another by no more than one turn. It is not safe for concurrent use.
 type Turns struct {
 	burst, perSecond int
-	// covered is when the rate has paid for all writes that were given away. It is in the past while some of the burst is left.
+	// covered is the time from which on the newest of the reserved writes may be made. It is in the past while some of the burst is left.
 	covered time.Time
 }
 
@@ -23,7 +23,7 @@ type Turn struct {
 	left int
 }
 
-// NewTurns makes the limit of all wrappers. The burst has to be more than the rate allows in ten seconds.
+// NewTurns makes the limit of all wrappers. The burst has to be more writes than the rate allows in turnLasts.
 func NewTurns(burst, perSecond int) *Turns { return &Turns{burst: burst, perSecond: perSecond} }
 
 // Take takes one or two writes for the wrapper that has this turn. If the wrapper has to wait, Take returns for how long. The wrapper
@@ -40,7 +40,7 @@ func (t *Turns) Take(turn *Turn, writes int, now time.Time) (wait time.Duration)
 	return 0
 }
 
-// reserve gives writes away, and returns from when on they may be made.
+// reserve reserves writes, and returns the time from which on a wrapper may make them.
 func (t *Turns) reserve(writes int, now time.Time) time.Time {
 	each := time.Second / time.Duration(t.perSecond)
 	if full := now.Add(-time.Duration(t.burst) * each); t.covered.Before(full) {

@@ -11,7 +11,7 @@ import (
 // greedy is a wrapper that wants to write all the time.
 type greedy struct {
 	turn Turn
-	// writes is how many writes it wants next, and back when it tries again.
+	// writes is how many writes the wrapper wants next, and back is the time at which it tries again.
 	writes int
 	back   time.Time
 }
@@ -34,8 +34,8 @@ func (w *writer) take(turn *Turn, writes int, now time.Time) time.Duration {
 	return wait
 }
 
-// tick lets all greedy wrappers whose time has come write as much as they may. Then they come back when they were told, and at most
-// late after that.
+// tick lets all greedy wrappers whose time has come write as much as they may. Each wrapper comes back after the wait that Take
+// returns, and after a random delay of at most late.
 func (w *writer) tick(all []*greedy, now time.Time, late time.Duration) {
 	for _, i := range w.random.Perm(len(all)) {
 		g := all[i]
@@ -52,7 +52,7 @@ func (w *writer) tick(all []*greedy, now time.Time, late time.Duration) {
 	}
 }
 
-// checkRate fails if there are more writes between any two of them than the burst and the rate allow.
+// checkRate fails the test if there is a period with more writes than the burst and the rate allow. from has the times of the writes.
 func (w *writer) checkRate(t *testing.T, from []time.Time, burst, perSecond int) {
 	t.Helper()
 	for i := range from {
@@ -97,7 +97,7 @@ func TestAWrapperNewlyInTroubleWaitsForOneTurnOfEachOther(t *testing.T) {
 	}
 }
 
-// A wrapper comes back late if the loop is busy, and never if it is well by then.
+// A wrapper comes back late if the loop is busy. It does not come back at all if it has nothing to write by then.
 func TestWrappersThatComeBackLateCannotWriteMoreThanTheLimitAllows(t *testing.T) {
 	for seed := range uint64(20) {
 		w := &writer{turns: NewTurns(200, 10), random: rand.New(rand.NewPCG(seed, 2))}

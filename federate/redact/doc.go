@@ -18,15 +18,16 @@
 // (/run/secrets/token), null, a mask (****), and the next word of a sentence ("token: failed to verify").
 //
 // Long hexadecimal numbers are ambiguous: a UUID without dashes, a trace ID and an MD5 sum have 32 digits, like the API keys of many
-// vendors, and a commit has 40, like old tokens of GitHub. Such a number stays only if the word before it tells what it is:
-// "sha256:", "commit ", "trace_id=", "uid: ", "containerd://", an @. Without such a word it goes, because a lost trace ID costs the
-// on-call a look into the member's log, and a leaked key costs a rotation.
+// vendors, and a commit has 40, like old tokens of GitHub. Such a number stays only if the word before it tells what it is: "sha256:",
+// "commit ", "trace_id=", "uid: ", "containerd://", an @. Without such a word Text redacts the number, because a lost trace ID costs
+// the on-call a look into the member's log, and a leaked key costs a rotation.
 //
 // # Texts that were cut
 //
-// A byte limit may cut a text in the middle of a secret. If it cuts the end, Text finds the rest of the secret by its key or its format,
-// however short the rest of a keyed value is. Of a format it finds a rest of at least 4 bytes after the prefix (8 or more for many
-// formats); patterns.go has the number for each. Of a URL it finds a rest that has more than digits after the second colon.
+// A byte limit may cut a text in the middle of a secret. If it cuts the end, Text finds the rest of the secret by its key or its
+// format, however short the rest of a keyed value is. Of a format it finds a rest of at least 4 bytes after the prefix (8 or more for
+// many formats); patterns.go has the number for each. It finds the rest of a password in a URL if that rest has more than digits:
+// digits alone may be a port.
 //
 // If the limit cuts the start, Text finds
 //   - a keyed value, if at least three letters of the name of the key are left ("ord=…" of password);

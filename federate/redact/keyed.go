@@ -57,10 +57,11 @@ func afterSign(text string, i int) (secret span, end int) {
 	for to < len(text) && to < i+3 && strings.IndexByte("=>:", text[to]) >= 0 {
 		to++
 	}
-	// "a::b" is a path of Rust or C++, and "a != b" compares.
+	// "a::b" is a path of Rust or C++.
 	if text[i] == ':' && to > i+1 && text[i+1] == ':' {
 		return span{}, to
 	}
+	// "a != b" compares.
 	if i > 0 && text[i-1] == '!' {
 		return span{}, to
 	}
@@ -145,7 +146,7 @@ func afterFlag(text string, i int) (secret span, end int) {
 	if keyKind(name) == noSecret {
 		return span{}, 0
 	}
-	// The value's own quote belongs to the value, so that the value ends with it.
+	// readValue has to see the quote before the value, so that the value ends at the closing quote.
 	for next > nameEnd && strings.IndexByte("\"'\\", text[next-1]) >= 0 {
 		next--
 	}

@@ -30,7 +30,7 @@ func markers(text string) []boundaryLine {
 	}
 	for first := at == 0; ; first = false {
 		from := at
-		// The start of the text may have cut off dashes.
+		// If the start of the text was cut off, the dashes of the first marker may be missing.
 		if !first {
 			n := strings.Index(text[at:], "----")
 			if n < 0 {
@@ -81,7 +81,7 @@ func appendPEM(found []span, text string) []span {
 	return found
 }
 
-// addTrimmed appends the secret if it is more than white space around a mark.
+// addTrimmed appends the secret, unless it has only white space, or only a mark and white space.
 func addTrimmed(found []span, text string, secret span) []span {
 	body := text[secret.from:secret.to]
 	unescaped := strings.ReplaceAll(strings.ReplaceAll(body, `\n`, ""), `\r`, "")

@@ -72,7 +72,8 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// checkCut fails if the rest of a cut text has a canary with enough of its secret around it, and the output has it too.
+// checkCut fails the test if Text leaves a part of a secret in the rest of a cut text: the word CANARY, which every secret of the
+// tests contains, in a run of at least minCutSecret bytes.
 func checkCut(t *testing.T, rest string) {
 	t.Helper()
 	got := Text(rest)
@@ -91,5 +92,5 @@ func checkCut(t *testing.T, rest string) {
 	}
 }
 
-// minCutSecret is the number of bytes of a secret that a cut has to leave, so that Text finds them for sure.
+// minCutSecret is a number of bytes. If a cut leaves at least so many bytes of a secret, Text always finds them.
 const minCutSecret = 20

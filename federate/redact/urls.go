@@ -68,7 +68,7 @@ func userinfo(text string, from, wordEnd, lastAt int) span {
 		case lastAt >= password:
 			return span{password, lastAt}
 		case wordEnd == len(text):
-			// The end of the text may have cut off the host.
+			// The text may have been cut before the host.
 			return span{password, wordEnd}
 		}
 	}
@@ -94,7 +94,7 @@ func appendPasswordsWithoutScheme(found []span, text string) []span {
 		if colon := strings.IndexByte(text[start:i], ':'); colon >= 0 {
 			found = add(found, text, span{start + colon + 1, i})
 		} else if start == 0 && hasDigit(text[:i]) {
-			// The start of the text may have cut off the user.
+			// The text may have been cut after the user.
 			found = add(found, text, span{0, i})
 		}
 	}

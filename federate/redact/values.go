@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A value tells how to read the value of a key.
+// A value has what readValue needs to know about the value of a key.
 type value struct {
 	kind       kind
 	key        int  // where the key begins; noKey if a name elsewhere in the text tells that this is a secret

@@ -11,7 +11,7 @@ import (
 // wordValue is readValue for one word.
 func wordValue(text string, i int, v value) (secret span, end int) {
 	end = tokenEnd(text, i)
-	// A passphrase in YAML has spaces.
+	// A passphrase in YAML may have spaces.
 	if v.kind == password && v.colon && beginsLine(text, v.key) {
 		if line := lineEnd(text, i); !isProse(text, i, end, v) {
 			end = i + len(strings.TrimRight(text[i:line], " \t\r"))
@@ -65,11 +65,11 @@ func isProse(text string, i, end int, v value) bool {
 	return false
 }
 
-// nextKey is the next pair of a list, after a value without quotes. Where it stands, the value ends.
+// nextKey matches a separator with the next key of a list. A value without quotes ends before it.
 var nextKey = regexp.MustCompile(`^(?:[,;&]|&amp;)[ \t]*[\\"']*[A-Za-z_][A-Za-z0-9_.-]{0,40}[\\"']*[ \t]*[=:]`)
 
-// tokenEnd returns the end of the word at i. Passwords have all characters, so only white space ends a word, a quote or a
-// bracket at the end of the word, and a separator before the next key.
+// tokenEnd returns the end of the word at i. A password may have any characters. So a word ends only at white space, at a separator
+// before the next key, or at quotes and brackets that are its last characters.
 func tokenEnd(text string, i int) int {
 	end := i
 	for end < len(text) && !endsWord(text, end, i) {

@@ -53,8 +53,8 @@ func (m *Member) costs() bool { return m.fresh() || m.healthy() }
 func (m *Member) unread() bool { return m.State == v1alpha1.StateUnknown }
 
 // late returns the time at which the member's progress deadline ends. ok is false if no deadline runs, because the
-// member is Healthy, Waiting, Held or not reachable. The deadline begins at the time from or later. So after a retry or
-// a rollback each member has the whole deadline again.
+// member is Healthy, Waiting, Held or not reachable. The deadline does not begin before the time in the parameter from.
+// So after a retry or a rollback each member has the whole deadline again.
 func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok bool) {
 	if m.healthy() || !m.reachable() || m.waits() {
 		return time.Time{}, false
@@ -63,7 +63,7 @@ func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok 
 }
 
 // failed reports whether a member is Stalled, or not Healthy at its deadline. For a member that became Stalled before
-// the time from, only the deadline counts.
+// the time in the parameter from, only the deadline counts.
 func (m *Member) failed(deadline time.Duration, from, now time.Time) bool {
 	if m.State == v1alpha1.StateStalled && !from.After(m.Since) {
 		return true

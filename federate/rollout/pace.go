@@ -12,9 +12,9 @@ type pace struct {
 	started []int
 }
 
-// newPace makes the pace of an update or a rollback. rendering is what it brings to a member. With lost, members that the
-// manager cannot reach any more count as started. A rollout that goes forward uses lost, because the new revision may
-// have cut off those members.
+// newPace makes the pace of an update or a rollback. The function rendering returns the rendering that the update or
+// the rollback brings to a member. If lost is true, members that the manager can no longer reach count as started. A
+// rollout that goes forward sets lost, because the new revision may have cut off those members.
 func newPace(checks *memberChecks, budget int, rendering func(*Member) string, lost bool) pace {
 	fleet, current := checks.fleet, checks.progress.current
 	p := pace{fleet: fleet, waves: checks.progress.waves, budget: budget, started: make([]int, len(fleet.inWave))}

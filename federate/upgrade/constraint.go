@@ -50,7 +50,7 @@ func (r *requirement) isMetBy(provides sets.Set[string]) bool {
 	return r.holds(provides, false) && r.names(provides)
 }
 
-// holds evaluates the requirement. The parameter cel is the result with which each rule in CEL counts.
+// holds evaluates the requirement. It does not evaluate rules in CEL: each of them counts as the parameter cel.
 func (r *requirement) holds(provides sets.Set[string], cel bool) bool {
 	holds := func(part requirement) bool { return part.holds(provides, cel) }
 	switch r.kind {

@@ -26,7 +26,7 @@ type node struct {
 	program  func(name string) string // returns the path of a built program
 }
 
-// layOut writes the node's files. It does the same with the same files as two parts of kind: the Dockerfile of kind's base image, and
+// layOut writes the node's files. It does the work of two parts of kind, with the same files: the Dockerfile of kind's base image, and
 // the build of a node image.
 func (n node) layOut(ctx context.Context) error {
 	if err := os.RemoveAll(n.dir); err != nil {

@@ -91,8 +91,8 @@ func (set programs) path(name string) string {
 	panic("no program " + name)
 }
 
-// build builds the programs that are not in the work folder yet. A program that is in the folder of the field given is copied from
-// there instead.
+// build builds the programs that are not in the work folder yet. It copies a program of the control planes' module from the folder
+// set.given instead, if that folder has the program.
 func (set programs) build(ctx context.Context) error {
 	all := set.all()
 	for i, p := range all {

@@ -16,8 +16,8 @@ const (
 	keep       = "keep"
 )
 
-// kept are the kinds of objects that `helm uninstall` must not delete. With them, all wrappers, the members' credentials and the key of the seals would be
-// gone.
+// kept are the kinds of objects that `helm uninstall` must not delete. If it deleted them, all wrappers, the members' credentials and the
+// key of the seals would be gone.
 var kept = []string{"CustomResourceDefinition", "Namespace"}
 
 // compare returns the differences between the objects that kustomize and Helm render. The order of the objects does not matter. The

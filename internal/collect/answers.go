@@ -26,9 +26,9 @@ import (
 const (
 	// answerEvery is the time between two answers to a request.
 	answerEvery = 5 * time.Second
-	// answerAtMost is how long the answers of one pass may take. Those for which it is too short follow in the next pass.
+	// answerAtMost is how long the answers of one pass may take. The next pass makes the answers for which this time was too short.
 	answerAtMost = 5 * time.Second
-	// answerBusy is when the collector tries again while it answers as many other requests as it may.
+	// answerBusy is the time until the next try if the collector is busy with other requests.
 	answerBusy = time.Second
 	// maxAnswerProblem is the limit of an error in an answer, in bytes.
 	maxAnswerProblem = 256
@@ -115,7 +115,8 @@ func answerIn(d *v1alpha1.Delivery, r *v1alpha1.EvidenceRequest) v1alpha1.Eviden
 	return v1alpha1.EvidenceAnswer{}
 }
 
-// read reads the evidence for one request. If that fails, the last answer stays; without one, the answer tells that it failed.
+// read reads the evidence for one request. If that fails, the last answer stays. If there is no last answer, the new answer says that
+// the read failed.
 func (a *answerer) read(ctx context.Context, p *pass, r *v1alpha1.EvidenceRequest, is *asked) {
 	found, err := a.find(ctx, p, r)
 	if errors.Is(err, explain.ErrBusy) {

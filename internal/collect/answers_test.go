@@ -60,7 +60,8 @@ func (u *unwatched) healthy(node string) {
 	}
 }
 
-// watchesConfigMaps passes the ConfigMap to the Collector after watchesDeployment has replaced what it watches.
+// watchesConfigMaps passes the ConfigMap to the Collector as an event of the watch. It first puts the resource back into the cache,
+// because watchesDeployment removes all resources but deployments.
 func (u *unwatched) watchesConfigMaps(name string) {
 	u.m.t.Helper()
 	gr := configMapsGVR.GroupResource()
@@ -104,7 +105,7 @@ func TestARequestForLogsOfAHealthyObjectIsAnswered(t *testing.T) {
 		t.Errorf("the kubelet got %q", reads.queries)
 	}
 
-	// It is answered every five seconds, and written only if it has changed.
+	// The collector reads the log again every five seconds. It writes the answer only if the log has changed.
 	u.watchBringsDelivery()
 	if asked := u.mustLook(2 * time.Second); len(asked) > 0 || len(reads.paths) != 1 {
 		t.Errorf("two seconds later: %q, %q", asked, reads.paths)
@@ -113,7 +114,7 @@ func TestARequestForLogsOfAHealthyObjectIsAnswered(t *testing.T) {
 		t.Errorf("five seconds later, with an equal log: %q, %q", asked, reads.paths)
 	}
 
-	// A collector that has just started has it, and answers at once.
+	// A collector that has just started takes the answer from the status. It reads the log at once.
 	again := m.unwatched()
 	again.watchBringsDelivery()
 	again.watchesDeployment("web")

@@ -104,7 +104,7 @@ func TestTheEvidenceAboutACrashIsWrittenUntilTheObjectIsHealthy(t *testing.T) {
 	m.deliver("sha256:1", entry)
 	u.watchBringsDelivery()
 
-	// A collector that has just started keeps it, too, before it has read the object.
+	// A collector that has just started keeps the evidence in the status, too, as long as it has not read the object.
 	again := m.unwatched()
 	again.watchBringsDelivery()
 	if asked := again.mustLook(0); len(asked) > 0 {

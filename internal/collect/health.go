@@ -51,8 +51,8 @@ type memory struct {
 	reread time.Time
 	// judged has the last verdict on each object of a kind with progress.
 	judged map[lineKey]*judgement
-	// gathered has the evidence that the status does not have yet. An empty Evidence means that the object's evidence in the status is out
-	// of date.
+	// gathered has the evidence that the status does not have yet. If the evidence about an object in the status is out of date, gathered
+	// has an empty Evidence for the object.
 	gathered map[lineKey]v1alpha1.Evidence
 	// asked has the requests for evidence in the Delivery, with the last answers; nil if there are none.
 	asked map[askedKey]*asked

@@ -66,7 +66,8 @@ func (r *Reader) Answer(ctx context.Context, obj *unstructured.Unstructured, rel
 	return r.logsOf(ctx, &owned, request), nil
 }
 
-// ownedBy reads the pods of an object. Unlike the trouble of an operator, its logs are those of every CSV, also of one that has succeeded.
+// ownedBy reads the pods of an object. Unlike belongingsOf, it also reads the pods of an operator whose CSV has succeeded: a person may ask
+// for the logs of an operator that works.
 func (r *Reader) ownedBy(ctx context.Context, obj, csv *unstructured.Unstructured) (belongings, error) {
 	if obj.GroupVersionKind().GroupKind() == upgrade.Subscription {
 		return r.ofDeployments(ctx, csv, health.AllOperatorDeployments(csv))

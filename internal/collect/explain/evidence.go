@@ -34,8 +34,8 @@ type eventList struct {
 }
 
 // gather reads the evidence about an object: the events about it and about what it owns, and its containers that do not run or are not
-// ready, with the ends of their logs. known is the evidence that the status has about the same generation, or nil. Its parts that
-// cannot be read any more stay. gather returns nil if it cannot read the events.
+// ready, with the ends of their logs. known is the evidence that the status has about the same generation, or nil. The result keeps
+// the parts of known that the member no longer returns. gather returns nil if it cannot read the events.
 func (r *Reader) gather(
 	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, logs *logs, known *v1alpha1.Evidence,
 ) *v1alpha1.Evidence {
@@ -52,7 +52,8 @@ func (r *Reader) gather(
 		c := &containers[i]
 		before := knownLogs(known, c)
 		key := logKey{c.Namespace, c.Pod, c.Name, false}
-		// If the kubelet no longer returns a log, the log in the status stays. It is the same log: after a restart, before is empty.
+		// If the kubelet no longer returns a log, the log in the status stays. It is a log of the same run: after a restart of the
+		// container, knownLogs returns no log.
 		c.Log = logs.tailOr(ctx, key, c.HasLog, before.Log)
 		key.previous = true
 		c.PreviousLog = logs.tailOr(ctx, key, c.HasPreviousLog, before.PreviousLog)

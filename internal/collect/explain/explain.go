@@ -31,8 +31,8 @@ type Findings struct {
 	Evidence *v1alpha1.Evidence
 }
 
-// ErrBusy is the error of Explain if the Reader already reads the largest number of explanations that it may read at the same time.
-// Explain then sends no request.
+// ErrBusy is the error of Explain or Answer if the Reader already reads as many explanations or answers as it may at the same time.
+// Explain or Answer then sends no request.
 var ErrBusy = errors.New("the explanations of other objects are being read")
 
 // Explain reads the pods of an unhealthy object, the events, and the logs. related has the object's newest Warning event, and for a
@@ -91,8 +91,8 @@ func (r *Reader) cause(
 	return trouble.Tell(event.Reason, event.Message, log, line)
 }
 
-// complete reads the event or the log that completes a trouble. Both only add to the cause, so an error of them does not matter: the
-// kubelet may not answer, or may have deleted the log.
+// complete reads the event or the log that completes a trouble. Both only add to the cause, so complete ignores an error: the kubelet may
+// not answer, or may have deleted the log.
 func (r *Reader) complete(ctx context.Context, t *health.Trouble, logs *logs) (event health.Warning, log string) {
 	if t.Event != health.NoEvent {
 		if w, err := r.newest(ctx, t.Namespace, t.UID, t.Event.Accepts); err == nil && w != nil {

@@ -19,7 +19,8 @@ type logs struct {
 	read   map[logKey]logRead
 }
 
-// logKey identifies a log of a container. previous is true for the log of the run before the present or the last one.
+// logKey identifies a log of a container. previous is true for the log of the run before the present one. If the container does not
+// run, it is the log of the run before the last one.
 type logKey struct {
 	namespace, pod, container string
 	previous                  bool

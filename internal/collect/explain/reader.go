@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// atOnce is how many explanations from pods, and how many answers, a Reader reads at the same time. It bounds the memory that the answers take.
+	// atOnce is how many calls of Explain, and how many calls of Answer, a Reader serves at the same time. It bounds the memory that the
+	// member's responses take.
 	atOnce = 2
 	// atMost is how long the explanation of one object may take. A node that does not answer must not hold up the other objects of the
 	// Delivery.
@@ -20,7 +21,7 @@ const (
 type Reader struct {
 	client *memberclient.Client
 	places chan struct{}
-	// answers bounds the answers in the same way. Explanations do not wait for answers, and answers not for explanations.
+	// answers bounds the calls of Answer, as places bounds the calls of Explain. So neither of them makes the other wait.
 	answers chan struct{}
 }
 
