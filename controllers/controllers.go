@@ -41,8 +41,8 @@ type Options struct {
 	// MaxInflight is the largest number of pushes to one member at the same time (see inflight.Limit). A collector
 	// inside the manager has the same limit for its own work on that member. 0 means inflight.Most.
 	MaxInflight int
-	// MemberReportsMemory is how many bytes of memory the evidence of all members may take, and so the MemberReports in
-	// etcd. One member may take an eighth of it. 0 means memberreport.DefaultMemory.
+	// MemberReportsMemory is how many bytes of memory the evidence of all members may take. It thereby also bounds the
+	// MemberReports in etcd. One member may take an eighth of it. 0 means memberreport.DefaultMemory.
 	MemberReportsMemory int
 	// Predecessor proves to a new leader that the previous manager has ended. With such a proof, the new leader does
 	// not wait until the lease has expired. With the zero Proof it waits.

@@ -25,8 +25,9 @@ func sealKey(ctx context.Context, host client.Client) ([]byte, error) {
 	return hostKey(ctx, host, v1alpha1.SealSecret, v1alpha1.SecretSealKey, "seals Deliveries")
 }
 
-// historyKey returns the key with which the manager encrypts each revision that contains a Secret. If the key is lost,
-// the manager cannot read the revisions that it encrypted earlier, and records an event. The key has no other use.
+// historyKey returns the key with which the manager encrypts each revision that contains a Secret, and attests the
+// authors of revisions (AnnotationAuthor). If the key is lost, the manager cannot read the revisions that it encrypted
+// earlier, and records an event. It also ignores the authors that it attested with the lost key.
 func historyKey(ctx context.Context, host client.Client) (*revision.HistoryKey, error) {
 	key, err := hostKey(ctx, host, v1alpha1.HistorySecret, v1alpha1.SecretHistoryKey, "encrypts revisions")
 	if err != nil {

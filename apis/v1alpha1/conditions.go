@@ -9,7 +9,8 @@ const (
 	ConditionPlaced = "Placed"
 	// ConditionPushed: every placed member has the update revision, and the wrapper has left all other members.
 	ConditionPushed = "Pushed"
-	// ConditionHealthy: every placed member is healthy with the revision that it is to have now.
+	// ConditionHealthy: every placed member is healthy with the revision that the manager wants there now: an earlier
+	// revision, if the member waits for its wave.
 	ConditionHealthy = "Healthy"
 	// ConditionReady is the summary of the other conditions. Wrappers and MemberClusters have it.
 	ConditionReady = "Ready"
@@ -99,8 +100,8 @@ const (
 	// ReasonSpecInvalid surfaces when the manager cannot render the spec for any member, although admission accepted it.
 	ReasonSpecInvalid = "SpecInvalid"
 	// ReasonProgressDeadlineExceeded surfaces on Stalled, and as an event, when a member has not become Healthy by its deadline: that of
-	// spec.rollout.progressDeadlineSeconds, or of the kind of the object that is not healthy. On a member's entry in status.clusters it
-	// is a Deployment's own reason.
+	// spec.rollout.progressDeadlineSeconds, or of the kind of the object that is not healthy. In a
+	// member's entry in status.clusters, it is the reason that a Deployment on the member reports.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonDeleting surfaces while the manager removes a deleted wrapper from its members.
 	ReasonDeleting = "Deleting"
@@ -171,8 +172,8 @@ const (
 	// ReasonRemovalWaits surfaces while the manager waits for an object on the member to disappear, for example because
 	// the object has a finalizer.
 	ReasonRemovalWaits = "RemovalWaits"
-	// ReasonNotEmpty surfaces when onDelete is DeleteAll, and the manager does not delete a Namespace or CRD, because it
-	// contains objects that do not belong to the wrapper. Their deletion would be a consequence.
+	// ReasonNotEmpty surfaces when onDelete is DeleteAll, and the manager does not delete a Namespace or CRD. Its deletion
+	// would also delete objects that do not belong to the wrapper, or the manager cannot list the objects that it contains.
 	ReasonNotEmpty = "NotEmpty"
 	// ReasonUnreachable surfaces when the member's API server does not answer, or the manager cannot use the answer.
 	ReasonUnreachable = "Unreachable"
@@ -192,17 +193,18 @@ const (
 	ReasonWrapperReplaced = "WrapperReplaced"
 )
 
-// Reasons of a MemberReport with a request. ClusterNotFound, Unreachable, MemberOutdated and PushError surface there, too. With
-// each of these but Answered, the status has no evidence, or evidence from before.
+// Reasons of a MemberReport with a request. Such a report can also have the reason ClusterNotFound, Unreachable, MemberOutdated or
+// PushError. With every reason but Answered, the status has no evidence, or the evidence of an earlier answer.
 const (
 	// ReasonAnswered surfaces when the report has the member's answer.
 	ReasonAnswered = "Answered"
 	// ReasonRequestPending surfaces while the manager waits for the collector's answer.
 	ReasonRequestPending = "RequestPending"
-	// ReasonRequestLimitReached surfaces while a request waits because others use all places of the wrapper on this member, or all places
-	// of this member.
+	// ReasonRequestLimitReached surfaces while a request waits because the member already has as many requests as it may have: for this
+	// wrapper, or in all.
 	ReasonRequestLimitReached = "RequestLimitReached"
-	// ReasonWrapperNotFound surfaces when the namespace of the report has no such wrapper, or one with another uid.
+	// ReasonWrapperNotFound surfaces when the namespace of the report does not have the wrapper of spec.wrapper, or that wrapper has
+	// another uid.
 	ReasonWrapperNotFound = "WrapperNotFound"
 	// ReasonObjectNotFound surfaces when the wrapper does not list the object.
 	ReasonObjectNotFound = "ObjectNotFound"

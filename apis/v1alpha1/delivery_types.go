@@ -64,16 +64,16 @@ type DeliverySpec struct {
 	Target *DeliveryTarget `json:"target,omitempty"`
 
 	// inventory lists the objects that the manager has applied on this member, is about to apply, or still has to remove.
-	// An object stays in the list until it no longer exists, or until the manager has kept it or released it. A namespace
-	// that the manager created because a Federated needed it is not in the list.
+	// An object stays in the list until it no longer exists, or until the manager has decided to leave it on the member and
+	// no longer manages it. A namespace that the manager created because a Federated needed it is not in the list.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=256
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
-	// requests are the evidence for which persons ask at the host: the collector answers them in status.answers until they
-	// expire. They change nothing about the objects.
+	// requests ask the collector for evidence about objects. Persons create them at the host, as MemberReports. The
+	// collector writes the answers to status.answers until the requests expire. A request changes nothing about an object.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
@@ -82,7 +82,7 @@ type DeliverySpec struct {
 
 	// seal is an HMAC over the host, the member, the wrapper and the target. Its key is only on the host, so the seal
 	// proves that this host wrote the Delivery. If a person deletes a wrapper and creates it again, the new wrapper takes
-	// over the Delivery only if the seal is valid, or if a person approves it.
+	// over the Delivery only if the seal is valid, or if a person approves the takeover.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128

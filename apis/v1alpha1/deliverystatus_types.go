@@ -48,8 +48,8 @@ type DeliveryStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Evidence []ObjectEvidence `json:"evidence,omitempty"`
 
-	// answers has what the collector answers to spec.requests, of at most 64 KiB in all. An answer goes when its request has
-	// expired.
+	// answers has what the collector answers to spec.requests, of at most 64 KiB in all. The collector removes an answer when
+	// its request has expired.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -151,9 +151,9 @@ type Drift struct {
 	// +kubebuilder:validation:Enum=Changed;Gone;Replaced
 	Kind DriftKind `json:"kind,omitempty"`
 
-	// manager is the name of the field manager that wrote the object last, not counting Fairlead, according to the
-	// object's managedFields. It is fairlead if the manager itself made the change. It is absent if the collector cannot
-	// tell.
+	// manager is the name of the field manager that made the change. It is fairlead if the manager itself made it.
+	// Otherwise it is the field manager, other than fairlead, that wrote the object last according to the object's
+	// managedFields. It is absent if the collector cannot tell.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128

@@ -39,8 +39,8 @@ type Evidence struct {
 	// +kubebuilder:validation:MaxItems=20
 	Events []ObservedEvent `json:"events,omitempty"`
 
-	// containers are containers that do not run or are not ready. Their logs have at most 8 KiB in all. In the answer to a request
-	// for logs they are all containers, also those that run, and their logs have at most 32 KiB in all.
+	// containers are the object's containers that do not run or are not ready, with at most 8 KiB of logs in all. The answer to a
+	// request for logs also has the containers that run, and at most 32 KiB of logs in all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -48,7 +48,7 @@ type Evidence struct {
 	Containers []ObservedContainer `json:"containers,omitempty"`
 }
 
-// ObservedEvent is an event on a member. Several events about the same, for example of pods of one ReplicaSet, are one.
+// ObservedEvent is an event on a member. The collector folds similar events into one, for example those of the pods of one ReplicaSet.
 type ObservedEvent struct {
 	// kind is the kind of the object that the event is about, for example Pod.
 	// +required
@@ -119,13 +119,13 @@ type ObservedContainer struct {
 	// +kubebuilder:validation:Minimum=1
 	Restarts int32 `json:"restarts,omitempty"`
 
-	// log is the end of the log of the run that goes on, or that ended last.
+	// log is the end of the log of the container's present run, or of its last run if the container does not run now.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
 	Log string `json:"log,omitempty"`
 
-	// previousLog is the end of the log of the run before that one.
+	// previousLog is the end of the log of the run before the run in the field log.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768

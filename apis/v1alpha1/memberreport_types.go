@@ -9,9 +9,9 @@ import (
 // MemberReport is evidence from members about an object of a wrapper. It is in the namespace of the Federated, or in
 // fairlead-system for a ClusterFederated. There are two sorts:
 //
-// The manager writes reports about objects that are not healthy. Members that show the same share one report. The manager
-// deletes it when no member shows the same any more. A report about a member that the manager cannot reach stays, so it
-// outlives the pods and the connection.
+// The manager writes reports about objects that are not healthy. Members that show the same failure share one report. The
+// manager deletes the report when no member shows this failure any more. While the manager cannot reach a member, it keeps
+// the reports about that member. So a report outlives the failed pods and the connection to the member.
 //
 // A person asks for logs or events of an object on one member, healthy or not, by creating a report with spec.request. The
 // manager writes the answer into its status every few seconds, and deletes the report when it expires.
@@ -93,7 +93,7 @@ type MemberReportSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	SinceSeconds int32 `json:"sinceSeconds,omitempty"`
 
-	// expires is when the manager deletes the report and the member stops to answer. A time later than one hour after the
+	// expires is when the manager deletes the report and the member stops answering. A time later than one hour after the
 	// creation of the report counts as one hour after it.
 	// +optional
 	Expires metav1.Time `json:"expires,omitempty,omitzero"`
@@ -127,7 +127,7 @@ type MemberReportStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// cluster is the name of the member from which events and containers are.
+	// cluster is the name of the member that the events and the containers come from.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -143,7 +143,8 @@ type MemberReportStatus struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Clusters []string `json:"clusters,omitempty"`
 
-	// clusterCount is the number of all members that show the same.
+	// clusterCount is the number of all members that show the same reason for the same object, including those that clusters
+	// leaves out.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ClusterCount int32 `json:"clusterCount,omitempty"`

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EvidenceRequest asks the collector of a member for evidence about an object of a Delivery. All requests of MemberReports for
-// the same object and the same type of evidence are one.
+// EvidenceRequest asks the collector of a member for evidence about an object of a Delivery. MemberReports that ask for the
+// same object and the same type of evidence share one EvidenceRequest.
 type EvidenceRequest struct {
 	// group is the API group of the object. It is absent for the core group.
 	// +optional
@@ -37,7 +37,7 @@ type EvidenceRequest struct {
 	// +kubebuilder:validation:Minimum=1
 	SinceSeconds int32 `json:"sinceSeconds,omitempty"`
 
-	// expires is when the collector stops to answer, by the member's clock. The collector never answers for longer than an hour.
+	// expires is when the collector stops answering, by the member's clock. The collector never answers for longer than an hour.
 	// +required
 	Expires metav1.Time `json:"expires,omitempty,omitzero"`
 }

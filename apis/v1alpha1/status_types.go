@@ -13,7 +13,8 @@ type WrapperStatus struct {
 	// that use kstatus, such as Flux and Argo CD, expect that.
 	// - Placed: the manager has decided which members get the objects.
 	// - Pushed: every placed member has the update revision, and the wrapper has left all other members.
-	// - Healthy: every placed member is healthy with the revision that it is to have now.
+	// - Healthy: every placed member is healthy with the revision that the manager wants there now: an earlier revision, if
+	//   the member waits for its wave.
 	// - Ready: the summary. It is True only if Placed, Pushed and Healthy are True.
 	// - Reconciling: the manager is still bringing the members to the desired state.
 	// - Stalled: the manager cannot go on, on at least one member or as a whole, before a person changes something.
@@ -118,8 +119,8 @@ type ClusterCounts struct {
 	// +kubebuilder:validation:Minimum=0
 	Updated *int32 `json:"updated,omitempty"`
 
-	// healthy is the number of placed members that are healthy with the revision that they are to have now. For a member
-	// that waits for its wave, this is an earlier revision.
+	// healthy is the number of placed members that are healthy with the revision that the manager wants there now. For a
+	// member that waits for its wave, this is an earlier revision.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Healthy *int32 `json:"healthy,omitempty"`

@@ -20,8 +20,8 @@ type Upgrade struct {
 	// OLM makes one InstallPlan for all Subscriptions of a namespace. So after the manager adds a Subscription with
 	// installPlanApproval: Manual, the upgrades of all owners wait for approval. Defaults to Refuse.
 	// - Refuse: the manager does not create the Subscriptions in that namespace.
-	// - Allow: the manager creates them. It approves no InstallPlan that also changes the operator of an owner who has not
-	//   agreed.
+	// - Allow: the manager creates them. It approves an InstallPlan that also changes the operator of another owner only
+	//   if that owner has agreed, for example by installPlanApproval: Automatic.
 	// +optional
 	// +kubebuilder:validation:Enum=Refuse;Allow
 	SharedNamespace SharedNamespacePolicy `json:"sharedNamespace,omitempty"`

@@ -29,7 +29,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// item is one entry of the loop's queue: a report, or a pair whose Delivery has requests of which the loop knows no report.
+// item is one entry of the loop's queue: a report, or a pair whose Delivery has requests for which the loop knows no report.
 type item struct {
 	report types.NamespacedName
 	pair   pair
@@ -80,7 +80,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// start stores the loop's queue, and adds the pairs whose requests may have to leave their Deliveries. The loop begins with every report.
+// start stores the loop's queue. It adds the pairs whose Deliveries have requests without a report: unless the loop finds a report until
+// then, it removes these requests. controller-runtime itself adds every report when the loop starts.
 func (r *Reconciler) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[item]) error {
 	r.queue.Start(queue)
 	for _, on := range r.pairs.withLeftovers() {
@@ -107,7 +108,7 @@ func (r *Reconciler) ofMember(_ context.Context, obj client.Object) []item {
 	return r.items(func(is *report) bool { return is.member == obj.GetName() })
 }
 
-// items returns the known reports that ask and fit.
+// items returns the known reports that have a request and for which the function fits returns true.
 func (r *Reconciler) items(fits func(*report) bool) (all []item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +198,7 @@ func (r *Reconciler) delete(ctx context.Context, name types.NamespacedName, uid 
 	return nil
 }
 
-// judge decides what the status of a report has to be. It sends the request of a report that may be sent, and takes back that of another.
+// judge decides what the status of a report has to be. It sends the request of the report, or takes it back if it must not be sent.
 func (r *Reconciler) judge(ctx context.Context, name types.NamespacedName, is *report) (outcome, error) {
 	problem, err := r.check(ctx, is)
 	if err != nil {

@@ -124,7 +124,7 @@ func TestAfterARestartTheReportsGoOn(t *testing.T) {
 	if got := s.pusher.set["east web"]; !rules.SameList(got, answered.Spec.Requests) {
 		t.Fatalf("%+v", got)
 	}
-	// The write of the requests changes nothing, and its answer is the Delivery.
+	// The loop sets the requests again. The write changes nothing, but the API server's response has the Delivery with the answers.
 	s.pusher.listener(deliveries.KeyOf(v1alpha1.Identity(s.wrapper)), "east", answered)
 	s.clock.Step(time.Second)
 	s.pass(name)
@@ -291,7 +291,7 @@ func TestAPersonOnCallSeesNothingOfAnotherNamespace(t *testing.T) {
 	if len(status.Events) > 0 || len(shop.pusher.set) > 0 {
 		t.Errorf("%+v, %v", status, shop.pusher.set)
 	}
-	// Without a status of their own making.
+	// A person must not write the status of a report.
 	own := report(shop.namespace, "own", shop.wrapper.UID)
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"message":"x"}}`))
 	if err := person.Status().Patch(t.Context(), own, patch); !apierrors.IsForbidden(err) {

@@ -10,8 +10,9 @@
 //  3. write.go writes the answer, or why there is none, into the status of the report.
 //
 // The reports are the only memory. After a restart the loop reads each one, and sets the requests again. Package push then writes them even
-// if the Delivery has them already: that write changes nothing, and its answer has what the collector has answered meanwhile.
+// if the Delivery has them already: that write changes nothing, but the API server's response has the answers that the collector wrote
+// meanwhile.
 //
-// The reports of package memberreport have names that no report with a request may have, so the loop leaves them out by their metadata
-// alone. Without reports that have a request, the loop sends nothing.
+// The reports of package memberreport have names that no report with a request may have, so the loop recognizes them by their metadata
+// and does not read them. If no report has a request, the loop sends nothing.
 package evidencerequest

@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// leftoverAfter is how long the loop leaves requests in a Delivery for which it knows no report. After a start of the manager it
-// has read the reports until then. If it has not, it sets their requests again.
+// leftoverAfter is how long the loop waits before it removes requests for which it knows no report. After a start of the manager, the
+// loop usually reads all reports within this time. If it reads a report later, it sets the request of that report again.
 const leftoverAfter = 10 * time.Second
 
 // maxLeftovers bounds how many pairs with leftovers the loop remembers before it starts. Requests that stay in a Delivery have no effect once
@@ -35,7 +35,8 @@ type Pusher interface {
 	// RequestsOf reports whether the Delivery of a pair has the requests that SetRequests set last. If it does not, the problem is why; nil
 	// while the Pusher is about to write them.
 	RequestsOf(key deliveries.Key, memberName string) (isWritten bool, problem *rules.Problem)
-	// OnRequests sets the listener that gets what becomes of the requests.
+	// OnRequests sets the listener. The Pusher calls it when it has written the requests of a pair, and when the result of RequestsOf
+	// may have changed for another reason.
 	OnRequests(l push.RequestListener)
 }
 
@@ -57,7 +58,8 @@ type pairs struct {
 	// asks has the reports whose requests may be sent.
 	asks map[types.NamespacedName]*ask
 	all  map[pair]*onPair
-	// leftovers are pairs whose Deliveries have requests, but no report that the loop knows. They wait until the loop has read the reports.
+	// leftovers are the pairs whose Deliveries have requests for which the loop knows no report. They wait until the loop has had time to
+	// read the reports.
 	leftovers map[pair]bool
 }
 
@@ -65,7 +67,7 @@ type pairs struct {
 type ask struct {
 	pair pair
 	rules.Ask
-	// waits is true if there is no place for it.
+	// waits is true if the Delivery or the member has as many requests as it may have, so this one is not sent yet.
 	waits bool
 }
 
@@ -130,7 +132,7 @@ func (p *pairs) remove(name types.NamespacedName) {
 	}
 }
 
-// withdraw takes the requests out of the Delivery of a pair without reports.
+// withdraw takes the requests out of the Delivery of a pair, unless the loop has found a report about the pair meanwhile.
 func (p *pairs) withdraw(on pair) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,12 +181,12 @@ func (p *pairs) assign(member string) {
 	}
 }
 
-// requested gets what became of the requests of a pair. It is a push.RequestListener.
+// requested implements push.RequestListener. d is the Delivery in the response to the write of the requests of a pair, or nil.
 func (p *pairs) requested(key deliveries.Key, member string, d *v1alpha1.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	on := pair{key, member}
-	// An answer that the watch has brought may be newer than the Delivery in the answer to the write.
+	// Answers that the watch has brought stay: they may be newer than those in the response to the write.
 	if known := p.all[on]; known != nil && d != nil && d.Spec.Wrapper.UID == known.wrapper && known.answers == nil {
 		known.answers, known.at = deliveries.AnswersIn(d), p.clock.Now()
 	}

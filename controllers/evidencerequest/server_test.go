@@ -81,7 +81,7 @@ type site struct {
 	clock     *clocktesting.FakeClock
 	pusher    *fakePusher
 	index     *deliveries.Index
-	// reads counts the loop's reads of whole reports, and writes its writes.
+	// reads is how many whole reports the loop has read. writes is how often it has written a status.
 	reads, writes int
 }
 
@@ -208,8 +208,8 @@ func (s *site) check(when string, name types.NamespacedName, reason string, word
 	return status
 }
 
-// delivery is the Delivery of the wrapper on the member, with the requests that it is to have, and answers that are an event each with this
-// message; "" for none.
+// delivery returns the Delivery of the wrapper on the member, with the requests that the loop has set. Each request has an answer with
+// one event, which has this message. With "" there are no answers.
 func (s *site) delivery(message string) *v1alpha1.Delivery {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: v1alpha1.Identity(s.wrapper), Requests: s.pusher.set["east web"]}}
 	d.Name, d.UID, d.Generation = deliveries.KeyOf(d.Spec.Wrapper).Delivery(), "d", 1

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// answersEvery is how often the loop writes a report at most if its answer changes, and reasonsEvery if its reason does.
+	// answersEvery is the shortest time between two writes of a report if only its answer changes; reasonsEvery, if its reason changes.
 	answersEvery, reasonsEvery = 5 * time.Second, time.Second
 	// writeBurst is how many writes of all reports the loop may do at once, and writeRate how many a second after that. etcd keeps every
 	// version of a report until it compacts, and each may have 32 KiB of logs.
@@ -30,7 +30,7 @@ const (
 
 func newWrites() *rate.Limiter { return rate.NewLimiter(writeRate, writeBurst) }
 
-// report is a MemberReport that the loop has read. Only stored and written change.
+// report is a MemberReport that the loop has read. Of its fields, only stored and written change after that.
 type report struct {
 	uid types.UID
 	// asks is true if the report has a request. The other fields are set only then.
@@ -75,8 +75,8 @@ type outcome struct {
 	at time.Time
 }
 
-// write writes the status of a report, if it is not as wanted. wait is after which time the loop has to try again; 0 for never. Without an
-// answer, the evidence of an earlier answer stays.
+// write writes the status of a report, if it is not as wanted. wait is how long the loop has to wait before it tries again; 0 if it need
+// not. Without an answer, the evidence of an earlier answer stays.
 func (r *Reconciler) write(ctx context.Context, name types.NamespacedName, is *report, want outcome, now time.Time) (wait time.Duration, err error) {
 	next := content{Problem: want.Problem, evidence: is.stored.evidence}
 	if want.answer != nil {

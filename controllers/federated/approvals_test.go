@@ -118,7 +118,7 @@ func TestADeletedWrapperDoesNotWaitForAReleasedMember(t *testing.T) {
 
 // The removal from west waits. No event comes when the hour for maxRemoval ends, so the manager has to reconcile the
 // wrapper by itself then.
-func TestARemovalThatWaitsIsComeBackTo(t *testing.T) {
+func TestARemovalThatWaitsIsReconciledWhenTheHourEnds(t *testing.T) {
 	w := wrapper("u", "", 1)
 	w.Finalizers = []string{v1alpha1.Finalizer}
 	w.Spec.Placement.Clusters = &v1alpha1.ClusterSelection{Names: []string{"east"}}

@@ -75,10 +75,11 @@ func (p *reconciliation) delete(ctx context.Context) (result ctrl.Result, err er
 	return p.publish(ctx)
 }
 
-// release returns the members for which the deletion of a wrapper still waits. released is the placement that the status
-// must have before the manager acts on that; nil if the status has it. It records which members an Approval released,
-// because the Approval may be deleted before the wrapper. For example, with --cascade=foreground the garbage collector
-// first deletes the objects that the wrapper owns, and hostctl makes the wrapper the owner of its Approvals.
+// release returns the members for which the deletion of a wrapper still waits. released is the placement that the manager
+// has to write to the status before it removes the finalizer; nil if the status has it already. This placement records
+// which members an Approval released, because the Approval may be deleted before the wrapper. For example, with
+// --cascade=foreground the garbage collector first deletes the objects that the wrapper owns, and hostctl makes the
+// wrapper the owner of its Approvals.
 func release(
 	w v1alpha1.Wrapper, departing []string, approvals []v1alpha1.Approval, members map[string]*v1alpha1.MemberCluster,
 ) (still []string, released *v1alpha1.PlacementStatus) {

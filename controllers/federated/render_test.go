@@ -72,7 +72,7 @@ func TestARendererServesOneGenerationOfOneWrapper(t *testing.T) {
 
 // A wrapper can bypass the webhook, so the loop validates the spec too. It remembers the error for this generation of
 // the spec.
-func TestASpecThatCameThroughIsCheckedAgain(t *testing.T) {
+func TestASpecThatBypassedTheWebhookIsValidated(t *testing.T) {
 	var r renderers
 	const elsewhere = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"kube-system"}}`
 	for range 2 {

@@ -19,8 +19,8 @@ type generationTrace struct {
 	now     time.Time
 }
 
-// begin begins the trace if the status has not observed the present generation yet. Only of the first generation the
-// host knows when it was written, because the cache has no managedFields.
+// begin begins the trace if the status has not observed the present generation yet. The trace has the time since the
+// author's write only for the first generation: the time of a later write is in managedFields, which the cache drops.
 func (t generationTrace) begin() {
 	if t.tracer == nil || t.wrapper.WrapperStatus().ObservedGeneration == t.wrapper.GetGeneration() {
 		return
@@ -50,7 +50,7 @@ func (t generationTrace) observed(snapshot *report.Input) {
 	}
 }
 
-// published ends the trace if, by the stored status, nothing more follows from the generation.
+// published ends the trace if the stored status shows that the work for the generation is done.
 func (t generationTrace) published(stored *v1alpha1.WrapperStatus, invalid bool) {
 	if t.tracer == nil {
 		return
@@ -80,7 +80,7 @@ func (p *reconciliation) traced(name string, step func(context.Context) error) f
 	}
 }
 
-// outcomeOf returns why the work for a generation is done, by its status; "" while it is not.
+// outcomeOf returns why the work for a generation is done, judged by the wrapper's status; "" while it is not done.
 func outcomeOf(status *v1alpha1.WrapperStatus, invalid bool) tracing.Outcome {
 	is := func(count *int32, of int32) bool { return count != nil && *count == of }
 	counts := &status.Counts

@@ -102,8 +102,8 @@ func (w wrapperWriter) writeRollout(ctx context.Context, next v1alpha1.RolloutSt
 	return &was, nil
 }
 
-// patchStatus changes the status, and writes the change. It returns the client's error as it is. The wrapper keeps the
-// changed status even then.
+// patchStatus changes the status, and writes the change. It returns the client's error unwrapped. After an error, the
+// wrapper in memory still has the changed status.
 func (w wrapperWriter) patchStatus(ctx context.Context, change func(*v1alpha1.WrapperStatus)) error {
 	obj := objectOf(w.wrapper)
 	base := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // the copy of a client.Object is a client.Object

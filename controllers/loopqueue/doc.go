@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loopqueue lets a loop of controller-runtime add items to its own queue, for everything that is no event of a watch: results of
-// pushes, probes, and changes of Deliveries. controller-runtime makes the queue only when the loop starts, and these events come before that, too.
+// Package loopqueue lets a loop of controller-runtime add items to its own queue. A loop needs that for changes that its watches do not
+// report: results of pushes, probes, and changes of Deliveries. Such changes also come before the loop starts, but controller-runtime
+// makes the queue only at that time.
 package loopqueue

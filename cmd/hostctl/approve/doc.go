@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package approve is `hostctl approve`. It shows what an action will do that the manager takes only with a person's consent. Then it
-// writes that consent as an Approval.
+// Package approve is `hostctl approve`. The manager takes some actions only with a person's consent. The command shows what such an
+// action will do, and then writes the consent as an Approval.
 package approve

@@ -83,8 +83,8 @@ func awaited(w v1alpha1.Wrapper) []string {
 	return slices.Compact(names)
 }
 
-// among returns the members of the parameter named, sorted and without duplicates. It returns an error if one of them is not in the
-// parameter those. The error describes that list with the words "the clusters", followed by the parameter what.
+// among returns the names in the parameter named, sorted and without duplicates. It returns an error for a name that is not in the
+// parameter those. The error lists the names in those. what says which members they are, for example "that the wrapper is leaving".
 func (o *Options) among(ctx context.Context, named, those []string, what string) ([]string, error) {
 	named = slices.Clone(named)
 	slices.Sort(named)

@@ -107,7 +107,8 @@ type result struct {
 	err    error
 }
 
-// hostWith returns a client for a fake host. It fails the test if the command asks for more than wrappers and events.
+// hostWith returns a client for a fake host. It fails the test if the command lists anything but wrappers, MemberReports and
+// events.
 func hostWith(t *testing.T, broken error, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -6,5 +6,6 @@
 // The command reads the wrapper, its MemberReports and its events from the host, and nothing else. So a person who may read the
 // wrappers of one namespace can use it, without rights on MemberClusters and without access to a member.
 //
-// A member is not trusted, and its texts stand in the status. So every text is cleaned before it is printed, in each format.
+// A member is not trusted, and the status contains texts that it wrote. So the command makes every text safe for a terminal before it
+// prints it, in each format (see package evidence).
 package describe

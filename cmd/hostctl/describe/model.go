@@ -22,7 +22,8 @@ type description struct {
 	Wrapper string `json:"wrapper"`
 	// Summary is the state in a few words, for example "Degraded: 3 of 12 members".
 	Summary string `json:"summary"`
-	// Since is the time since which the first member of the summary has its state. It is absent if all members are Healthy.
+	// Since is when the state in Summary began: of the members that Summary counts, it is the earliest time at which one got this
+	// state. It is absent if Summary counts no members, or Healthy ones.
 	Since metav1.Time `json:"since,omitempty,omitzero"`
 	// NeedsPerson is true if a person has to act. hostctl then exits with 4.
 	NeedsPerson bool `json:"needsPerson"`
@@ -51,7 +52,8 @@ type description struct {
 	EventsError string `json:"eventsError,omitempty"`
 }
 
-// healthyMember is a healthy member. Its reason, for example WaveHeld or Drifted, tells what else is to be known about it.
+// healthyMember is a healthy member. Its reason, for example WaveHeld or Drifted, tells what a person should know
+// although the member is healthy.
 type healthyMember struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason,omitempty"`

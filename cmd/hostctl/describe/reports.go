@@ -30,7 +30,7 @@ type causeEvidence struct {
 	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
 	// Commands show the whole evidence.
 	Commands []string `json:"commands"`
-	// FromBefore is true if the manager cannot reach the member now, so the evidence is from before.
+	// FromBefore is true if the manager cannot reach the member now, so the evidence is from before the outage.
 	FromBefore bool `json:"fromBefore,omitempty"`
 	// Pod and Container name the failing container. Log has the last lines of its log. The three fields are absent if there is no log,
 	// or if the message of the cause has these lines.

@@ -13,14 +13,15 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 )
 
-// Troubled reports whether the description of a wrapper has a cause, or waits for a person. The caller has cleaned the status.
+// Troubled reports whether the description of a wrapper has a cause, or waits for a person. The caller has called
+// evidence.CleanStatus for the status.
 func Troubled(w v1alpha1.Wrapper) (bool, error) {
 	d, err := describe(w, nil)
 	return err == nil && (len(d.Causes) > 0 || d.NeedsPerson), err
 }
 
-// Text returns what the command prints for a wrapper in a pipe. The caller has read the wrapper, and cleaned its status. Text reads
-// events and MemberReports from the host; if it cannot, the text tells why.
+// Text returns what the command prints for a wrapper in a pipe. The caller has read the wrapper, and called
+// evidence.CleanStatus for its status. Text reads events and MemberReports from the host; if it cannot, the text tells why.
 func Text(ctx context.Context, host client.Client, w v1alpha1.Wrapper, now time.Time) (string, error) {
 	d, err := describe(w, nil)
 	if err != nil {

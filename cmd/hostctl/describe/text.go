@@ -191,7 +191,7 @@ func next(p *screen.Page, c *cause.Cause) {
 	p.Add(screen.Bold, "   next: ", 3, c.Next+where)
 }
 
-// healthy writes how many members are healthy, and what else is to be known about them.
+// healthy writes how many members are healthy, and how many of them have which reason. If all is true, it also writes their names.
 func (d *description) healthy(p *screen.Page, all bool) {
 	count := len(d.Healthy) + int(d.HealthyOmitted)
 	if count == 0 {

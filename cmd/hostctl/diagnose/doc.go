@@ -13,11 +13,11 @@
 //
 // The archive leaves the company, so it must not hold a secret. Three rules see to that, and the tests search a whole archive for
 // the secrets of federate/redact/testdata.
-//   - Every text goes through federate/redact: together with the key before it, because the key tells that a value is a secret.
-//   - Values of Secrets are replaced by their lengths, wherever a Secret or a patch of one can stand in a wrapper. Of the Secrets of
-//     the host only names, types and names of keys are kept.
-//   - What holds copies of other fields is dropped: managedFields and the annotation last-applied-configuration. Of
-//     ControllerRevisions only the metadata is read.
+//   - Every text goes through federate/redact, together with the name of its field: the name can tell that the text is a secret.
+//   - The archive has the lengths of the values of a Secret in place of the values, wherever a wrapper can have a Secret or a patch
+//     of one. Of the Secrets of the host, it has only the names, the types and the names of the keys.
+//   - The archive leaves out the two places with copies of other fields: managedFields and the annotation
+//     last-applied-configuration. Of ControllerRevisions the command reads only the metadata.
 //
 // An object is read without its Go type where possible, so fields that this hostctl does not know are in the archive too.
 //

@@ -132,7 +132,8 @@ func isSecretKind(kind any) bool {
 	return strings.Contains(strings.ToLower(text), "secret")
 }
 
-// variable redacts the value of an environment variable, or of any other pair of a name and a value, by the name.
+// variable redacts the field value of a map with the fields name and value, such as an environment variable. It takes the name as the
+// key of the value, because the name can tell that the value is a secret.
 func (r *redaction) variable(m map[string]any) {
 	name, named := m["name"].(string)
 	value, ok := m["value"].(string)
@@ -151,7 +152,8 @@ func (r *redaction) variable(m map[string]any) {
 // manifest matches the fields of a Secret in a text, for example in a manifest within a ConfigMap.
 var manifest, manifestData = regexp.MustCompile(`(?i)kind\\*["']?\s*:\s*\\*["']?[a-z]*secret`), regexp.MustCompile(`(?i)\b(data|stringData)\\*["']?\s*:`)
 
-// keyed redacts the value of a field by its text, and then together with the name of the field.
+// keyed redacts the text in a field: first the text alone, and then together with the name of the field, because the name can tell
+// that the text is a secret. Of a text with the manifest of a Secret only the length stays.
 func (r *redaction) keyed(in place, text string) string {
 	if manifest.MatchString(text) && manifestData.MatchString(text) {
 		r.secrets++
@@ -183,7 +185,7 @@ func (r *redaction) number(in place, number any) any {
 	return redact.Mark
 }
 
-// redactJSON redacts a value as JSON. It returns false if no JSON of this type is left.
+// redactJSON redacts a value as JSON. It returns false if the redacted text is no longer JSON of this type.
 func redactJSON[T any](value T) (out T, ok bool) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)

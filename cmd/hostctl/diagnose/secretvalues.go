@@ -85,7 +85,8 @@ func (r *redaction) override(in place, m map[string]any) (map[string]any, bool) 
 	return out, true
 }
 
-// operation redacts one operation of a patch for objects of a kind, or the source of its value. path is the path of the operation.
+// operation redacts one operation of a patch, or the field valueFrom of an operation. kind is the kind of the objects that the patch
+// changes, and path is the path of the operation. If forSecret is true, the values are those of a Secret.
 func (r *redaction) operation(kind string, forSecret bool, path string, operation any) any {
 	m, ok := operation.(map[string]any)
 	if !ok {

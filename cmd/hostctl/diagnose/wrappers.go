@@ -26,7 +26,8 @@ const fieldKind = "involvedObject.kind"
 // wrappers reads the wrappers of the command's scope, and their reports, events, revisions and Approvals.
 type wrappers struct {
 	parts *collection
-	// found are the wrappers that the archive has. Their statuses are cleaned, and they have neither objects nor overrides.
+	// found are the wrappers that the archive has. Their statuses are safe to print (evidence.CleanStatus), and they
+	// have neither objects nor overrides.
 	found []v1alpha1.Wrapper
 }
 
@@ -116,7 +117,8 @@ func (l *wrappers) of(ctx context.Context, kind v1alpha1.WrapperKind, what strin
 	})
 }
 
-// add adds the file of a wrapper, and keeps the wrapper for the summary. It redacts before it cleans: cleaning can cut a secret.
+// add adds the file of a wrapper, and keeps the wrapper for the summary. It redacts the secrets before it calls
+// evidence.CleanStatus, which shortens texts: the redaction would not recognize a secret that is cut in two.
 func (l *wrappers) add(kind v1alpha1.WrapperKind, obj map[string]any) error {
 	var w v1alpha1.Wrapper = &v1alpha1.Federated{}
 	if kind == v1alpha1.KindClusterFederated {

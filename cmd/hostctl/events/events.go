@@ -40,7 +40,7 @@ type Options struct {
 	// Pause waits before -w connects again. It returns an error if the user interrupts the command meanwhile.
 	Pause func(context.Context) error
 
-	// told has the lines on standard error that the user has read. -w prints each once.
+	// told has the lines that the command has written to standard error. With -w it writes each line once.
 	told map[string]bool
 }
 
@@ -203,7 +203,7 @@ func (o *Options) tellErrors(found *reading) {
 	}
 }
 
-// tell writes a line to standard error, unless the user has read it.
+// tell writes a line to standard error, unless it has written the same line before.
 func (o *Options) tell(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if !o.told[line] {

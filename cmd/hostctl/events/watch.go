@@ -18,18 +18,18 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// follower prints the rows that the user has not read.
+// follower prints the rows that it has not printed before.
 type follower struct {
 	*Options
 	out *table
 	// printed has the last printed state of each event.
 	printed map[key]state
-	// silent is true after the user has read that the host does not answer, until it answers.
+	// silent is true after the command has told the user that the host does not answer, until the host answers.
 	silent bool
 }
 
-// state is what changes when an event happens again. The time is by the clock of the event's cluster: the shown time of an event whose
-// cluster is ahead changes with each report.
+// state is what changes when an event happens again. seen is the time by the clock of the event's cluster. The time in a row does not
+// suffice: it is never later than the report, so if that clock is ahead, it changes with each report.
 type state struct {
 	seen  metav1.Time
 	count int32
@@ -105,8 +105,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// lasting returns an error if the host did not answer, or if there is nothing to watch. A right that the account lacks is no such
-// error while there is something else to watch.
+// lasting returns an error if the host did not answer, or if there is nothing to watch. If the account may read only one of events and
+// reports, the command watches those, and lasting returns no error.
 func (f *follower) lasting(found *reading) error {
 	for _, err := range []error{found.eventsErr, found.reportsErr} {
 		if err != nil && connect.IsTransient(err) {
@@ -168,7 +168,7 @@ func (f *follower) add(rows []row) error {
 	return err
 }
 
-// news returns the rows that the user has not read in this state, and keeps in mind that they are printed.
+// news returns the rows that the command has not printed in this state, and records them as printed.
 func (f *follower) news(rows []row) []row {
 	var fresh []row
 	for i := range rows {

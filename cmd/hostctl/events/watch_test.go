@@ -36,8 +36,8 @@ type watching struct {
 	listsRefused []error // the errors of the next lists of events
 }
 
-// start runs the command. A watcher blocks until the command takes an event, and the command takes the next one only after it has
-// printed the last.
+// start runs the command. A fake watcher blocks until the command takes an event. The command takes an event only after it has printed
+// the previous one.
 func start(t *testing.T, args ...string) *watching {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "testdata/kubeconfig.yaml")

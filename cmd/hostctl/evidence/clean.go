@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// CleanStatus cleans every text in a status, because texts of members are in it.
+// CleanStatus makes every text in a status safe to print (health.Clean), because members write some of these texts.
 func CleanStatus(status *v1alpha1.WrapperStatus) error {
 	content, err := json.Marshal(status)
 	if err != nil {
@@ -28,7 +28,7 @@ func CleanStatus(status *v1alpha1.WrapperStatus) error {
 	return json.Unmarshal(content, status)
 }
 
-// cleaned cleans the texts of a decoded JSON value.
+// cleaned applies health.Clean to the texts of a decoded JSON value.
 func cleaned(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -45,7 +45,8 @@ func cleaned(value any) any {
 	return value
 }
 
-// CleanReport cleans every text in the status of a report. Logs keep their lines and their indentation.
+// CleanReport makes every text in the status of a report safe to print: logs with plain.Text, which keeps their lines and their
+// indentation, and all other texts with health.Clean.
 func CleanReport(s *v1alpha1.MemberReportStatus) {
 	clean := func(texts ...*string) {
 		for _, text := range texts {

@@ -6,5 +6,6 @@
 // The package reads nothing else, so the ClusterRole fairlead-oncall in one namespace is enough: it needs no MemberClusters, and no
 // access to a member.
 //
-// A member is not trusted, and its texts stand in the status and in the reports. So the package cleans every text.
+// A member is not trusted, and the status and the reports contain texts that it wrote. So the package makes every text safe for a
+// terminal: it removes control characters, and bounds the length of all texts but logs.
 package evidence

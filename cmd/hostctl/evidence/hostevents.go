@@ -15,7 +15,8 @@ import (
 )
 
 // FieldUID is the field of an event by which the API server selects the events of one object. Events of group events.k8s.io have no
-// such field, and the built-in role view does not grant them, so hostctl reads the events of the core group. They are the same.
+// such field, and the built-in role view does not grant them, so hostctl reads the events of the core group. Both
+// groups have the same events.
 const FieldUID = "involvedObject.uid"
 
 // HostEvent is one event of the wrapper at the host. The names of its fields are stable.

@@ -61,7 +61,7 @@ func IsOf(report metav1.Object, w v1alpha1.Wrapper) bool {
 }
 
 // IsOfTrouble reports whether a MemberReport with this metadata is about an object of the wrapper that is not healthy. The others are
-// answers to a person's request. The API server refuses a request with a name as the manager's reports have.
+// answers to a person's request. The manager's reports have names of a form that the API server refuses for a request.
 func IsOfTrouble(report metav1.Object, w v1alpha1.Wrapper) bool {
 	_, ok := memberreport.KeyIn(report.GetName(), w.GetName())
 	return ok && IsOf(report, w)
@@ -103,8 +103,8 @@ func ReportsAt(ctx context.Context, host client.Client, w v1alpha1.Wrapper) ([]v
 	return reports, list.ResourceVersion, nil
 }
 
-// Report reads one MemberReport, with texts that are safe to print. It returns nil if the report does not exist any more, or has no status yet. The error
-// is an *Unreadable.
+// Report reads one MemberReport, with texts that are safe to print. It returns nil if the report does not exist any more, or has no
+// status yet. The error is an *Unreadable.
 func Report(ctx context.Context, host client.Client, namespace, name string) (*v1alpha1.MemberReport, error) {
 	report := &v1alpha1.MemberReport{}
 	err := host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, report)
@@ -131,7 +131,7 @@ func IsObject(r *v1alpha1.MemberReport, object string) bool {
 	return strings.EqualFold(o.Kind+"/"+o.Name, object) || strings.EqualFold(o.Kind+"."+o.Group+"/"+o.Name, object)
 }
 
-// Others returns the members that show the same as the member of the report, and how many more there are without a name.
+// Others returns the other members that show the same failure as the member of the report, and how many more the report does not name.
 func Others(r *v1alpha1.MemberReport) (names []string, more int) {
 	for _, name := range r.Status.Clusters {
 		if name != r.Status.Cluster {
@@ -145,8 +145,8 @@ func Others(r *v1alpha1.MemberReport) (names []string, more int) {
 	return names, more
 }
 
-// IsCurrent reports whether the member of the report still shows what the report tells. A report that names no members is about this
-// one. A report names its first 100 members, so a member beyond them may be one of those without a name.
+// IsCurrent reports whether the member that sent the evidence still shows the failure. A report without names of members is about
+// this member alone. A report names its first 100 members by name, so a member that comes after them may be one that it does not name.
 func IsCurrent(r *v1alpha1.MemberReport) bool {
 	return len(r.Status.Clusters) == 0 || slices.Contains(r.Status.Clusters, r.Status.Cluster) || mayHave(r, r.Status.Cluster)
 }
@@ -157,8 +157,8 @@ func mayHave(r *v1alpha1.MemberReport, name string) bool {
 	return int(r.Status.ClusterCount) > len(named) && len(named) > 0 && name > named[len(named)-1]
 }
 
-// IsAbout reports whether a report is about one of the chosen members; without chosen members every report is. For a member that the
-// report may have without its name, the reason in the status of the wrapper decides.
+// IsAbout reports whether a report is about one of the chosen members. It returns true if there are no chosen members. If a chosen
+// member may be one that the report does not name, the reason in the member's line of the wrapper's status decides.
 func IsAbout(r *v1alpha1.MemberReport, w v1alpha1.Wrapper, chosen []string) bool {
 	return len(chosen) == 0 || slices.ContainsFunc(chosen, func(name string) bool {
 		if name == r.Status.Cluster || slices.Contains(r.Status.Clusters, name) {
@@ -180,8 +180,9 @@ func LineOf(w v1alpha1.Wrapper, name string) *v1alpha1.ClusterStatus {
 	return nil
 }
 
-// UnreachableIn returns the lines of the members that the manager cannot reach, and about which a report tells the user: first of the member
-// whose evidence it is. A chosen member that shows the same comes next, because the user asked for it and sees evidence of another.
+// UnreachableIn returns the lines of the members that are Unreachable and that the user should know of when reading a report: first that
+// of the member that sent the evidence, then those of chosen members with the same failure. The user asked for these, but the evidence
+// is of another member.
 func UnreachableIn(r *v1alpha1.MemberReport, w v1alpha1.Wrapper, chosen []string) []*v1alpha1.ClusterStatus {
 	names := []string{r.Status.Cluster}
 	for _, name := range chosen {

@@ -59,7 +59,8 @@ func TestAReportIsAboutMembersThatItDoesNotName(t *testing.T) {
 	}
 }
 
-// Persons can ask much more than the ten reports that the manager writes. Their answers are of healthy objects, and are not trouble.
+// Persons can create many more reports with a request than the ten reports that the manager writes. Reports must leave them out,
+// because their objects may be healthy.
 func TestAnswersToRequestsAreNoTrouble(t *testing.T) {
 	w := build.Federated("web").In("shop").Obj()
 	w.UID = "u"

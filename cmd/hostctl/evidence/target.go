@@ -84,7 +84,7 @@ func (t *Target) Complete(args []string) error {
 	return err
 }
 
-// Wrapper reads the wrapper and cleans its status.
+// Wrapper reads the wrapper, and makes the texts in its status safe to print.
 func (t *Target) Wrapper(ctx context.Context) (v1alpha1.Wrapper, error) {
 	w, err := connect.Wrapper(ctx, t.Host, t.Kind, t.Namespace, t.Name)
 	if err != nil {
@@ -107,7 +107,8 @@ func (t *Target) CompleteClusters(ctx context.Context, args []string) []string {
 	return t.CompleteWith(MembersOf)(ctx, args)
 }
 
-// CompleteWith returns a function that completes a flag with what of returns for the wrapper that the arguments name.
+// CompleteWith returns a function that completes a flag: it reads the wrapper that the arguments name, and returns the result of the
+// function of for it.
 func (t *Target) CompleteWith(of func(v1alpha1.Wrapper) []string) func(context.Context, []string) []string {
 	return func(ctx context.Context, args []string) []string {
 		if len(args) == 0 || t.Complete(args) != nil {
@@ -121,7 +122,7 @@ func (t *Target) CompleteWith(of func(v1alpha1.Wrapper) []string) func(context.C
 	}
 }
 
-// CompleteFrom returns a function that completes a flag with what of returns for the reports of the wrapper.
+// CompleteFrom does the same as CompleteWith, but calls the function of with the reports of the wrapper.
 func (t *Target) CompleteFrom(of func([]v1alpha1.MemberReport) []string) func(context.Context, []string) []string {
 	return func(ctx context.Context, args []string) []string {
 		if len(args) == 0 || t.Complete(args) != nil {

@@ -186,7 +186,7 @@ func summary(r *install.Result, o install.Options) string {
 	return b.String()
 }
 
-// warning has the same content as the warning in the README. Both go when the webhooks check the rights of the author.
+// warning has the same content as the warning in the README. Remove both as soon as the webhooks check the rights of the author.
 const warning = `
 Anyone who can write wrappers can act on every member with the host's permissions. Fairlead does not check yet that an author
 may create what a wrapper holds. Until it does, give write access to federateds and clusterfederateds only to people who may

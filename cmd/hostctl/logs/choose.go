@@ -14,7 +14,7 @@ import (
 )
 
 // choose returns the reports that the flags select, each with the containers that the flags select. Without --object it returns an error
-// for a container that no report has, if there are others. With --object a member can be asked about that container.
+// if the reports have containers, but none with the name in --container. With --object hostctl can ask a member for that container.
 func (o *Options) choose(w v1alpha1.Wrapper, all []v1alpha1.MemberReport) ([]v1alpha1.MemberReport, error) {
 	var chosen []v1alpha1.MemberReport
 	for i := range all {

@@ -11,22 +11,23 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// follower prints of each answer the lines that the user has not read.
+// follower prints the lines of each answer that it has not printed before.
 type follower struct {
 	*Options
 	wrapper v1alpha1.Wrapper
-	// read has what the user has read of each container, by its place.
+	// read has what the follower has printed of each container. The key is from placeOf.
 	read map[string]*snapshot
-	// messages has the last message of each member on standard error.
+	// messages has, by member, the message of the last answer.
 	messages map[string]string
 }
 
-// snapshot is what the user has read of a container.
+// snapshot is what the follower has printed of a container.
 type snapshot struct {
-	// lines are the lines of the last snapshot that had any.
+	// lines are the lines of the newest answer in which the log had lines.
 	lines    []string
 	restarts int32
-	// isEmpty is true if a later snapshot had no lines. With --since that means that the container was silent for so long.
+	// isEmpty is true if the log had no lines in the newest answer. With --since, the container has then logged nothing during the time
+	// that --since names, so no lines are missing.
 	isEmpty bool
 }
 
@@ -61,7 +62,8 @@ func (f *follower) show(r *v1alpha1.MemberReport) error {
 	return nil
 }
 
-// add prints the new lines of a container. --tail is about the first answer of a member: the rest of the log is new to the user.
+// add prints the new lines of a container. isFirst is true for the first answer of a member. Only then does --tail apply: the lines in
+// later answers are new to the user.
 func (f *follower) add(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, isFirst bool) error {
 	where, lines := placeOf(r, c), lastLines(c.Log, -1)
 	known, isKnown := f.read[where]

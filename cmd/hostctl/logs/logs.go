@@ -160,7 +160,7 @@ func (o *Options) Run(ctx context.Context) error {
 	return o.ask(ctx, w, reports, members)
 }
 
-// print writes the logs, or the output for programs. To standard error it writes why there are none.
+// print writes the logs, and to standard error the reason for each log that is missing. With -o it writes the output for programs instead.
 func (o *Options) print(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, problems []*request.Problem) error {
 	if o.Output != "" {
 		return encode.To(o.Out, o.Output, o.outputOf(w, reports, problems))

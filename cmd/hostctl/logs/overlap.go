@@ -14,8 +14,8 @@ import "slices"
 func newLines(last, next []string) (lines []string, overlaps bool) {
 	end, most := 0, 0
 	for i := range next {
-		// next[:i+1] ends with the end of last. The window of next may begin before that of last, because containers share the
-		// limit of bytes: so the common lines need not be at the beginning of next.
+		// Find the end of last at the end of next[:i+1]. It need not be at the beginning of next: all containers share one limit of
+		// bytes, so when the other logs leave more room, next reaches further back than last.
 		common := min(len(last), i+1)
 		if common > most && slices.Equal(last[len(last)-common:], next[i+1-common:i+1]) {
 			end, most = i+1, common

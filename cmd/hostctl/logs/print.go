@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// printLogs writes the lines of the logs to standard output, and what they are to standard error.
+// printLogs writes the lines of the logs to standard output. To standard error it writes the heading of each report, and why a log is
+// missing.
 func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) error {
 	for i := range reports {
 		r := &reports[i]
@@ -55,7 +56,8 @@ func (o *Options) write(where string, lines []string) error {
 	return err
 }
 
-// heading returns the line about a report: whose evidence it is, which members show the same, the object, the reason and the age.
+// heading returns the line about a report: the member that sent the evidence, the other members that show the same failure, the object,
+// the reason and the age.
 func (o *Options) heading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) string {
 	s := &r.Status
 	isAsked := r.Spec.Request != ""

@@ -78,8 +78,9 @@ func (s *Session) Collect(ctx context.Context) (answers []v1alpha1.MemberReport,
 	return answers, problems, nil
 }
 
-// Follow calls show with each answer until the user interrupts the command, or no request has a further answer. Standard error gets each
-// problem once. Those with which every request begins it gets only if they last. The error is silent if the user has read why.
+// Follow calls show with each answer until the user interrupts the command, or no request has a further answer. Follow writes each
+// problem to standard error once. Every request has some problems at first (begins): Follow writes them only if they last. The error is
+// silent if standard error has the reason.
 func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) error) error {
 	s.begin()
 	ctx, cancel := context.WithCancel(ctx)
@@ -131,7 +132,8 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 	}
 }
 
-// outcome reports whether no request has a further answer, and whether that is a failure: the end of the hour is none.
+// outcome reports whether no request will have another answer. It then returns an error if a request ended early: if all requests lasted
+// until they expired, the command has not failed.
 func outcome(latest map[string]*Problem) (ended bool, err error) {
 	for _, p := range latest {
 		if p == nil || !p.ends {

@@ -32,7 +32,7 @@ type outlook struct {
 	ends bool
 	// waits is true if the answer can come by itself in a moment. Otherwise it can only come after a change elsewhere.
 	waits bool
-	// begins is true while the manager and the collector work on a request, as on each one.
+	// begins is true for a problem that every request has at first, while the manager and the collector work on it.
 	begins bool
 	// expired is true if the time of the request is over.
 	expired bool
@@ -47,8 +47,7 @@ func (p *Problem) line() string {
 	return mark + " " + p.Cluster + ": " + p.Message
 }
 
-// Tell writes the problems to standard error. It returns the error for a command with these problems: a silent one, and nil without
-// problems.
+// Tell writes the problems to standard error, and returns an error without a message. It returns nil if there are no problems.
 func (s *Session) Tell(problems []*Problem) error {
 	for _, p := range problems {
 		p.ends = true // the command waits no longer
@@ -67,7 +66,7 @@ var reasons = map[string]struct {
 	outlook
 	message string
 }{
-	"": {begins, "the manager has not acted on the request: check that it runs, and that its version knows requests (`hostctl versions`)"},
+	"": {begins, "the manager has not acted on the request: check that it runs, and that its version knows requests (`hostctl version`)"},
 	v1alpha1.ReasonRequestPending: {begins, "the collector has not answered: the condition CollectorReady of the MemberCluster tells if it runs, " +
 		"and `hostctl join` of the member gives it the rights that it lacks"},
 	v1alpha1.ReasonRequestLimitReached: {outlook{waits: true}, "other requests use all places on this member: wait until they end, or delete MemberReports with a request"},
@@ -83,7 +82,8 @@ var reasons = map[string]struct {
 	v1alpha1.ReasonMemberOutdated:      {outlook{ends: true}, "an earlier version joined this member, and it knows no requests: run `hostctl join` of this member again"},
 }
 
-// problemOf returns why a report has no answer; nil if it has one. A reason of a later version waits.
+// problemOf returns why a report has no answer; nil if it has one. A later version of the manager may have written a reason that this
+// hostctl does not know: then the answer may still come.
 func problemOf(r *v1alpha1.MemberReport) *Problem {
 	reason := r.Status.Reason
 	if reason == v1alpha1.ReasonAnswered {

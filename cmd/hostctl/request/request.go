@@ -20,8 +20,8 @@ const (
 	MaxClusters = 8
 	// Longest is how long a command can follow answers. The manager ends each request after that time.
 	Longest = time.Hour
-	// brief is when a request expires that hostctl needs for one answer, if hostctl cannot delete it. It is longer than the wait for
-	// the answer, because the clocks of this machine and of the host can differ.
+	// brief is how long a request for one answer lasts if hostctl cannot delete it earlier. It is longer than the wait for the answer,
+	// because the clocks of this machine and of the host can differ.
 	brief = 5 * time.Minute
 	// maxGenerated is the greatest length, in bytes, of metadata.generateName before its last dash.
 	maxGenerated = 240

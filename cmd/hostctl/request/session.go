@@ -82,7 +82,7 @@ func (s *Session) create(ctx context.Context) error {
 	for _, cluster := range s.request.Clusters {
 		report := s.request.report(cluster, s.Now())
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), createWithin)
-		// Strict, because a host with earlier CRDs would drop the request, and create a report of trouble without evidence.
+		// Strict, because a host with earlier CRDs would drop the field spec.request, and create a report without a request.
 		err := s.host.Create(within, report, client.FieldValidation(metav1.FieldValidationStrict))
 		cancel()
 		if err != nil {

@@ -25,7 +25,7 @@ type follower struct {
 	*Session
 	created *v1alpha1.MemberReport
 	send    func(Update)
-	// silent is true after the user has read that the host does not answer, until it answers.
+	// silent is true after the follower has sent the problem that the host does not answer, until the host answers.
 	silent bool
 }
 

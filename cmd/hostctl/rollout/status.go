@@ -33,7 +33,7 @@ type StatusOptions struct {
 	// Pause waits for pollInterval. It returns an error if the user interrupts the command meanwhile.
 	Pause func(context.Context) error
 
-	// wavesNoted is true when the user has read that the waves of the members are unknown.
+	// wavesNoted is true after the command has told the user that the waves of the members are unknown.
 	wavesNoted bool
 }
 

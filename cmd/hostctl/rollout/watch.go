@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// These are the terminal sequences that -w writes. clearLine and clearRest clear what follows in the line and on the screen.
+// These are the terminal sequences that -w writes. clearLine clears the rest of the line and ends the line. clearRest clears
+// the rest of the screen.
 const (
 	clearScreen = "\x1b[2J"
 	toTheTop    = "\x1b[H"

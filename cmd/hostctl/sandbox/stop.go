@@ -32,8 +32,8 @@ func isCluster(s *sandbox.Sandbox, name string) error {
 	return err
 }
 
-// withArgument makes cmd run do with its one argument, and shows that as a step of progress. If check is not nil and returns an error for
-// the argument, the command does not run do. doing and done are the texts of the step.
+// withArgument makes cmd call the function do with its one argument, and show the call as a step of progress. If check is not nil and
+// returns an error for the argument, cmd does not call do. doing and done are the texts of the step.
 func withArgument(
 	streams genericiooptions.IOStreams, cmd *cobra.Command, doing, done string,
 	check func(*sandbox.Sandbox, string) error, do func(*sandbox.Sandbox, context.Context, string) error,

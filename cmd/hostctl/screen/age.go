@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Age returns how long ago a time is, as kubectl shows it, for example 4m; "-" for no time. A time that is still to come was just now:
+// Age returns how long ago a time is, as kubectl shows it, for example 4m; "-" for no time. A time in the future counts as now, because
 // the clock of the host can be ahead.
 func Age(now time.Time, t metav1.Time) string {
 	if t.IsZero() {

@@ -67,8 +67,8 @@ type Page struct {
 	strings.Builder
 }
 
-// Add adds a text, cleaned and wrapped. The first line begins with the text head, in the given color. Each following line begins
-// with as many spaces as the parameter indent says. The caller has cleaned the text head.
+// Add passes a text through health.Clean, wraps it, and adds the lines. The first line begins with the text head, in the given color.
+// Each following line begins with as many spaces as the parameter indent says. The caller has passed head through health.Clean.
 func (p *Page) Add(color, head string, indent int, text string) {
 	p.AddAfter(p.Paint(color, head), utf8.RuneCountInString(head), indent, text)
 }

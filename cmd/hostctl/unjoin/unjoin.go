@@ -97,7 +97,8 @@ func (o *Options) Complete(name string) error {
 	return err
 }
 
-// Run asks the user and unjoins the member. After --forget it prints how to clean the member by hand.
+// Run asks the user and unjoins the member. After --forget it prints how to remove Fairlead from the member by
+// hand.
 func (o *Options) Run(ctx context.Context) error {
 	_, _ = fmt.Fprint(o.ErrOut, o.plan())
 	if !o.Yes {
@@ -114,8 +115,8 @@ func (o *Options) Run(ctx context.Context) error {
 	return nil
 }
 
-// leftovers tells the user how to clean a member by hand after --forget. Kubernetes deletes all other objects of Fairlead on the member with
-// the three objects in these commands, which own or contain them.
+// leftovers tells the user how to remove Fairlead from a member by hand after --forget. The objects in these commands own or contain all
+// other objects of Fairlead on the member, so Kubernetes deletes those with them.
 const leftovers = `
 If the member comes back, it still has the host's account. These commands, with a kubeconfig of the member, remove what Fairlead
 left there. Look at ` + "`kubectl get membership self`" + ` first: if it names another host now, these objects belong to that host.

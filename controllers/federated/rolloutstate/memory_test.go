@@ -18,8 +18,8 @@ var (
 	web = push.Key{Kind: v1alpha1.KindFederated, NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
 )
 
-// Each step passes the state of one member to Memory.observe at the given minute.
-func TestSinceWhenAMemberFaresAsItDoes(t *testing.T) {
+// Each step passes the state of one member to Memory.Observe at the given minute.
+func TestWhenAMembersStateAndDeadlineBegan(t *testing.T) {
 	type step struct {
 		minute              int
 		target              string
