@@ -67,7 +67,6 @@ func (f *follower) follow(ctx context.Context) error {
 	if err := f.lasting(found); err != nil {
 		return err
 	}
-	f.silent = false
 	f.tellErrors(found)
 	found.rows = f.news(found.rows)
 	if len(found.rows) > 0 || len(f.printed) == 0 {
@@ -83,6 +82,7 @@ func (f *follower) follow(ctx context.Context) error {
 		return err
 	}
 	defer stop(reports, events)
+	f.silent = false
 	for {
 		select {
 		case <-ctx.Done():

@@ -130,13 +130,13 @@ func TestWatchPrintsOnlyWhatIsNewAndConnectsAgain(t *testing.T) {
 	events.Add(hostEvent("e3", "u", 0, "Pushed", "the image is corrected"))
 	events.Add(hostEvent("e4", "o", 0, "Other", "of another object")) // an API server would not send it
 
-	// Both watches end. Before the next ones begin, the report changes, and the host does not answer twice.
+	// Both watches end. Before the next ones begin, the report changes, and the host does not answer to two lists and two watches.
 	missed := w.change(t, func(r *v1alpha1.MemberReport) {
 		r.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-7d9f8b6c5-fghij", Type: "Normal", Reason: "Pulled", Count: 1, LastTime: ago(0)}}
 	})
 	down := &url.Error{Op: "Get", URL: "https://host:6443", Err: errors.New("connection refused")}
 	w.listsRefused = []error{down, down}
-	w.refuse = []error{apierrors.NewResourceExpired("too old")}
+	w.refuse = []error{down, down, apierrors.NewResourceExpired("too old")}
 	reports.Stop()
 	reports, events = <-w.reports, <-w.events
 	reports.Modify(metadataOf(missed)) // printed already
@@ -151,8 +151,8 @@ func TestWatchPrintsOnlyWhatIsNewAndConnectsAgain(t *testing.T) {
 		strings.Count(w.stderr(), "\n") != 2 {
 		t.Errorf("stderr has %q", w.stderr())
 	}
-	if w.pauses != 5 {
-		t.Errorf("the command connected again after %d pauses, want 5: after a closed watch, two lists without an answer, a watch that began too late, and a watch with an error", w.pauses)
+	if w.pauses != 7 {
+		t.Errorf("the command connected again after %d pauses, want 7: after a closed watch, two lists and two watches without an answer, a watch that began too late, and a watch with an error", w.pauses)
 	}
 }
 

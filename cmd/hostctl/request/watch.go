@@ -64,7 +64,6 @@ func (f *follower) watch(ctx context.Context) error {
 	case err != nil:
 		return f.request.refused("get", err)
 	}
-	f.silent = false
 	f.report(now)
 	watcher, err := f.host.Watch(ctx, &v1alpha1.MemberReportList{}, client.InNamespace(now.Namespace), client.MatchingFields{"metadata.name": now.Name},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: now.ResourceVersion}})
@@ -75,6 +74,7 @@ func (f *follower) watch(ctx context.Context) error {
 		return f.request.refused("watch", err)
 	}
 	defer watcher.Stop()
+	f.silent = false
 	for {
 		select {
 		case <-ctx.Done():
