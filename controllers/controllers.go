@@ -112,7 +112,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	if err := errors.Join(
 		registry.SetupWithManager(local),
 		memberreport.New(local, store, o.Clock, o.MemberReportsMemory).SetupWithManager(local),
-		evidencerequest.New(local, store, pusher, o.Clock).SetupWithManager(local),
+		evidencerequest.New(local, store, pusher.Requests(), o.Clock).SetupWithManager(local),
 	); err != nil {
 		return nil, err
 	}

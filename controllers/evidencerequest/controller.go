@@ -42,7 +42,6 @@ type Reconciler struct {
 	cached, live client.Reader
 	clock        clock.PassiveClock
 	pairs        *pairs
-	pusher       Pusher
 	// writes bounds the writes of all reports.
 	writes *rate.Limiter
 
@@ -54,10 +53,10 @@ type Reconciler struct {
 }
 
 // New makes the loop. store has what the members' Deliveries contain.
-func New(mgr ctrl.Manager, store *deliveries.Store, pusher Pusher, clk clock.PassiveClock) *Reconciler {
-	r := &Reconciler{client: mgr.GetClient(), cached: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clk, pusher: pusher,
+func New(mgr ctrl.Manager, store *deliveries.Store, requests Requests, clk clock.PassiveClock) *Reconciler {
+	r := &Reconciler{client: mgr.GetClient(), cached: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clk,
 		writes: newWrites(), known: make(map[types.NamespacedName]*report)}
-	r.pairs = newPairs(store, pusher, clk, r.queue.AddAfter)
+	r.pairs = newPairs(store, requests, clk, r.queue.AddAfter)
 	return r
 }
 

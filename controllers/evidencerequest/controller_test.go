@@ -30,8 +30,8 @@ func TestARequestIsAnsweredUntilItExpires(t *testing.T) {
 	name := s.asked("mine", nil)
 	s.pass(name)
 	s.check("the member has not answered", name, v1alpha1.ReasonRequestPending, "collector")
-	if got := s.pusher.set["east web"]; len(got) != 1 || got[0].Name != "a" || got[0].Type != v1alpha1.EvidenceEvents {
-		t.Fatalf("%+v", s.pusher.set)
+	if got := s.requests.set["east web"]; len(got) != 1 || got[0].Name != "a" || got[0].Type != v1alpha1.EvidenceEvents {
+		t.Fatalf("%+v", s.requests.set)
 	}
 	s.index.Put(s.delivery("first"))
 	if again := s.pass(name); again <= 0 || again > reasonsEvery {
@@ -58,7 +58,7 @@ func TestARequestIsAnsweredUntilItExpires(t *testing.T) {
 		t.Errorf("the loop has read the report %d times", s.reads)
 	}
 
-	s.pusher.problem = &rules.Problem{Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+	s.requests.problem = &rules.Problem{Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
 	s.clock.Step(answersEvery)
 	s.pass(name)
 	if got := s.check("the member does not answer any more", name, v1alpha1.ReasonUnreachable, "no route"); len(got.Events) != 1 {
@@ -67,8 +67,8 @@ func TestARequestIsAnsweredUntilItExpires(t *testing.T) {
 
 	s.clock.Step(10 * time.Minute)
 	s.pass(name)
-	if status, there := s.status(name); there || len(s.pusher.set) > 0 {
-		t.Errorf("it has expired: %+v, %v", status, s.pusher.set)
+	if status, there := s.status(name); there || len(s.requests.set) > 0 {
+		t.Errorf("it has expired: %+v, %v", status, s.requests.set)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestADeletedReportTakesItsRequestOutOfTheDelivery(t *testing.T) {
 	one, two := s.asked("one", nil), s.asked("two", func(r *v1alpha1.MemberReportSpec) { r.Object.Name = "b" })
 	s.pass(one)
 	s.pass(two)
-	if got := s.pusher.set["east web"]; len(got) != 2 {
+	if got := s.requests.set["east web"]; len(got) != 2 {
 		t.Fatalf("%+v", got)
 	}
 	s.index.Put(s.delivery("x"))
@@ -85,13 +85,13 @@ func TestADeletedReportTakesItsRequestOutOfTheDelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pass(one)
-	if got := s.pusher.set["east web"]; len(got) != 1 || got[0].Name != "b" {
+	if got := s.requests.set["east web"]; len(got) != 1 || got[0].Name != "b" {
 		t.Errorf("%+v", got)
 	}
 	// The report is created again, with another object. The loop reads it again.
 	one = s.asked("one", func(r *v1alpha1.MemberReportSpec) { r.Object.Name = "c" })
 	s.pass(one)
-	if got := s.pusher.set["east web"]; len(got) != 2 || got[1].Name != "c" {
+	if got := s.requests.set["east web"]; len(got) != 2 || got[1].Name != "c" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -121,11 +121,11 @@ func TestAfterARestartTheReportsGoOn(t *testing.T) {
 	s.restart()
 	s.index.Put(answered) // before the loop knows the report
 	s.pass(name)
-	if got := s.pusher.set["east web"]; !rules.SameList(got, answered.Spec.Requests) {
+	if got := s.requests.set["east web"]; !rules.SameList(got, answered.Spec.Requests) {
 		t.Fatalf("%+v", got)
 	}
 	// The loop sets the requests again. The write changes nothing, but the API server's response has the Delivery with the answers.
-	s.pusher.listener(deliveries.KeyOf(v1alpha1.Identity(s.wrapper)), "east", answered)
+	s.requests.listener(deliveries.KeyOf(v1alpha1.Identity(s.wrapper)), "east", answered)
 	s.clock.Step(time.Second)
 	s.pass(name)
 	if got := s.check("after the restart", name, v1alpha1.ReasonAnswered); got.Events[0].Message != "while the manager was away" {
@@ -134,7 +134,7 @@ func TestAfterARestartTheReportsGoOn(t *testing.T) {
 	s.restart()
 	s.index.Put(answered)
 	s.pass(name)
-	s.pusher.listener(deliveries.KeyOf(v1alpha1.Identity(s.wrapper)), "east", answered)
+	s.requests.listener(deliveries.KeyOf(v1alpha1.Identity(s.wrapper)), "east", answered)
 	s.clock.Step(time.Second)
 	s.pass(name)
 	if s.writes > 2 { // pending, and answered again
@@ -163,12 +163,12 @@ func TestRequestsWithoutAReportLeaveTheDelivery(t *testing.T) {
 	if first, _ := queue.Get(); first.pair != on {
 		t.Fatalf("the queue gets %+v", first)
 	}
-	if _, err := s.loop.Reconcile(t.Context(), item{pair: on}); err != nil || s.pusher.sets != 1 {
-		t.Errorf("%d writes, %v", s.pusher.sets, err)
+	if _, err := s.loop.Reconcile(t.Context(), item{pair: on}); err != nil || s.requests.sets != 1 {
+		t.Errorf("%d writes, %v", s.requests.sets, err)
 	}
 	s.pass(name)
-	if _, err := s.loop.Reconcile(t.Context(), item{pair: on}); err != nil || len(s.pusher.set) != 1 {
-		t.Errorf("a pair with a report: %v, %v", s.pusher.set, err)
+	if _, err := s.loop.Reconcile(t.Context(), item{pair: on}); err != nil || len(s.requests.set) != 1 {
+		t.Errorf("a pair with a report: %v, %v", s.requests.set, err)
 	}
 }
 
@@ -205,8 +205,8 @@ func TestWhatIsWrongWithARequestStandsInItsStatus(t *testing.T) {
 		s.pass(key)
 		s.check(name, key, test.reason)
 	}
-	if len(s.pusher.set) > 0 {
-		t.Errorf("a request was sent: %+v", s.pusher.set)
+	if len(s.requests.set) > 0 {
+		t.Errorf("a request was sent: %+v", s.requests.set)
 	}
 	// The wrapper leaves the member of an answered request.
 	key := s.asked("placed", nil)
@@ -215,8 +215,8 @@ func TestWhatIsWrongWithARequestStandsInItsStatus(t *testing.T) {
 	s.clock.Step(time.Second)
 	s.pass(key)
 	s.check("the wrapper has left", key, v1alpha1.ReasonClusterNotPlaced)
-	if len(s.pusher.set) > 0 {
-		t.Errorf("the request stays: %+v", s.pusher.set)
+	if len(s.requests.set) > 0 {
+		t.Errorf("the request stays: %+v", s.requests.set)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestReportsOfTheManagerAreNotRead(t *testing.T) {
 	for range 3 {
 		s.pass(client.ObjectKeyFromObject(plain))
 	}
-	if s.reads != 1 || s.writes != 0 || s.pusher.sets != 0 {
+	if s.reads != 1 || s.writes != 0 || s.requests.sets != 0 {
 		t.Errorf("%d reads, %d writes", s.reads, s.writes)
 	}
 }
@@ -288,8 +288,8 @@ func TestAPersonOnCallSeesNothingOfAnotherNamespace(t *testing.T) {
 	stolen := types.NamespacedName{Namespace: shop.namespace, Name: "stolen"}
 	shop.pass(stolen)
 	status := shop.check("the uid of another namespace's wrapper", stolen, v1alpha1.ReasonWrapperNotFound)
-	if len(status.Events) > 0 || len(shop.pusher.set) > 0 {
-		t.Errorf("%+v, %v", status, shop.pusher.set)
+	if len(status.Events) > 0 || len(shop.requests.set) > 0 {
+		t.Errorf("%+v, %v", status, shop.requests.set)
 	}
 	// A person must not write the status of a report.
 	own := report(shop.namespace, "own", shop.wrapper.UID)

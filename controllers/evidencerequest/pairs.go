@@ -28,16 +28,16 @@ const leftoverAfter = 10 * time.Second
 // they have expired.
 const maxLeftovers = 1000
 
-// Pusher writes the requests of a pair into the Delivery on the member. push.Pusher implements it.
-type Pusher interface {
-	// SetRequests sets all requests that the Delivery of a pair is to have. It does not block.
-	SetRequests(key deliveries.Key, memberName string, requests []v1alpha1.EvidenceRequest)
-	// RequestsOf reports whether the Delivery of a pair has the requests that SetRequests set last. If it does not, the problem is why; nil
-	// while the Pusher is about to write them.
-	RequestsOf(key deliveries.Key, memberName string) (isWritten bool, problem *rules.Problem)
-	// OnRequests sets the listener. The Pusher calls it when it has written the requests of a pair, and when the result of RequestsOf
-	// may have changed for another reason.
-	OnRequests(l push.RequestListener)
+// Requests has the requests that the Deliveries on the members are to have. push.EvidenceRequests implements it.
+type Requests interface {
+	// Set sets all requests that the Delivery of a pair is to have. It does not block.
+	Set(key deliveries.Key, memberName string, requests []v1alpha1.EvidenceRequest)
+	// Of reports whether the Delivery of a pair has the requests that Set set last. If it does not, the problem is why; nil while the
+	// manager is about to write them.
+	Of(key deliveries.Key, memberName string) (isWritten bool, problem *rules.Problem)
+	// OnChange sets the listener. It is called when the manager has written the requests of a pair, and when the result of Of may have
+	// changed for another reason.
+	OnChange(l push.RequestListener)
 }
 
 // pair is one wrapper on one member.
@@ -49,7 +49,7 @@ type pair struct {
 // pairs has the requests of all pairs, and the members' answers to them. It is safe for concurrent use.
 type pairs struct {
 	deliveries *deliveries.Store
-	pusher     Pusher
+	requests   Requests
 	clock      clock.PassiveClock
 	// wake enqueues an item. It must not block.
 	wake func(item, time.Duration)
@@ -82,11 +82,11 @@ type onPair struct {
 	at      time.Time
 }
 
-func newPairs(store *deliveries.Store, pusher Pusher, clk clock.PassiveClock, wake func(item, time.Duration)) *pairs {
-	p := &pairs{deliveries: store, pusher: pusher, clock: clk, wake: wake, asks: make(map[types.NamespacedName]*ask), all: make(map[pair]*onPair),
+func newPairs(store *deliveries.Store, requests Requests, clk clock.PassiveClock, wake func(item, time.Duration)) *pairs {
+	p := &pairs{deliveries: store, requests: requests, clock: clk, wake: wake, asks: make(map[types.NamespacedName]*ask), all: make(map[pair]*onPair),
 		leftovers: make(map[pair]bool)}
 	store.Subscribe(p)
-	pusher.OnRequests(p.requested)
+	requests.OnChange(p.requested)
 	return p
 }
 
@@ -107,7 +107,7 @@ func (p *pairs) ask(name types.NamespacedName, is *report) outcome {
 		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestLimitReached, Message: fmt.Sprintf("the wrapper has %d requests on member %s already, "+
 			"or the member has %d: the request waits until one of them ends", evidence.MaxAnswers, is.member, rules.MaxOnMember)}}
 	}
-	isWritten, problem := p.pusher.RequestsOf(is.key, is.member)
+	isWritten, problem := p.requests.Of(is.key, is.member)
 	if problem != nil {
 		return outcome{Problem: *problem}
 	}
@@ -138,7 +138,7 @@ func (p *pairs) withdraw(on pair) {
 	defer p.mu.Unlock()
 	delete(p.leftovers, on)
 	if p.all[on] == nil {
-		p.pusher.SetRequests(on.key, on.member, nil)
+		p.requests.Set(on.key, on.member, nil)
 	}
 }
 
@@ -173,7 +173,7 @@ func (p *pairs) assign(member string) {
 		list := is.Lists[on.key.Delivery()]
 		if !rules.SameList(known.list, list) || !used[on] {
 			known.list = list
-			p.pusher.SetRequests(on.key, on.member, list)
+			p.requests.Set(on.key, on.member, list)
 		}
 		if !used[on] {
 			delete(p.all, on)

@@ -48,28 +48,28 @@ func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
 	return plane.InstallCRDs(ctx, config, "federateds", "clusterfederateds", "memberclusters", "memberreports")
 }
 
-// fakePusher has the requests that the loop sets.
-type fakePusher struct {
+// fakeRequests has the requests that the loop sets.
+type fakeRequests struct {
 	set      map[string][]v1alpha1.EvidenceRequest
 	sets     int
 	problem  *rules.Problem
 	listener push.RequestListener
 }
 
-var _ Pusher = &fakePusher{}
+var _ Requests = &fakeRequests{}
 
-func (p *fakePusher) SetRequests(key deliveries.Key, memberName string, requests []v1alpha1.EvidenceRequest) {
-	p.sets++
-	if p.set[memberName+" "+key.Name] = requests; len(requests) == 0 {
-		delete(p.set, memberName+" "+key.Name)
+func (r *fakeRequests) Set(key deliveries.Key, memberName string, requests []v1alpha1.EvidenceRequest) {
+	r.sets++
+	if r.set[memberName+" "+key.Name] = requests; len(requests) == 0 {
+		delete(r.set, memberName+" "+key.Name)
 	}
 }
 
-func (p *fakePusher) RequestsOf(deliveries.Key, string) (bool, *rules.Problem) {
-	return p.problem == nil, p.problem
+func (r *fakeRequests) Of(deliveries.Key, string) (bool, *rules.Problem) {
+	return r.problem == nil, r.problem
 }
 
-func (p *fakePusher) OnRequests(l push.RequestListener) { p.listener = l }
+func (r *fakeRequests) OnChange(l push.RequestListener) { r.listener = l }
 
 // site is a namespace on the real API server with one wrapper, and the loop without its cache: the loop reads from the API server.
 type site struct {
@@ -79,7 +79,7 @@ type site struct {
 	wrapper   *v1alpha1.Federated
 	loop      *Reconciler
 	clock     *clocktesting.FakeClock
-	pusher    *fakePusher
+	requests  *fakeRequests
 	index     *deliveries.Index
 	// reads is how many whole reports the loop has read. writes is how often it has written a status.
 	reads, writes int
@@ -141,9 +141,9 @@ func (s *site) restart() {
 		s.Fatal(err)
 	}
 	store := deliveries.NewStore(s.clock)
-	s.pusher = &fakePusher{set: make(map[string][]v1alpha1.EvidenceRequest)}
-	s.loop = &Reconciler{client: c, cached: c, live: c, clock: s.clock, pusher: s.pusher, writes: newWrites(), known: make(map[types.NamespacedName]*report)}
-	s.loop.pairs = newPairs(store, s.pusher, s.clock, s.loop.queue.AddAfter)
+	s.requests = &fakeRequests{set: make(map[string][]v1alpha1.EvidenceRequest)}
+	s.loop = &Reconciler{client: c, cached: c, live: c, clock: s.clock, writes: newWrites(), known: make(map[types.NamespacedName]*report)}
+	s.loop.pairs = newPairs(store, s.requests, s.clock, s.loop.queue.AddAfter)
 	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"})
 	if err != nil {
 		s.Fatal(err)
@@ -211,7 +211,7 @@ func (s *site) check(when string, name types.NamespacedName, reason string, word
 // delivery returns the Delivery of the wrapper on the member, with the requests that the loop has set. Each request has an answer with
 // one event, which has this message. With "" there are no answers.
 func (s *site) delivery(message string) *v1alpha1.Delivery {
-	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: v1alpha1.Identity(s.wrapper), Requests: s.pusher.set["east web"]}}
+	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: v1alpha1.Identity(s.wrapper), Requests: s.requests.set["east web"]}}
 	d.Name, d.UID, d.Generation = deliveries.KeyOf(d.Spec.Wrapper).Delivery(), "d", 1
 	for _, r := range d.Spec.Requests {
 		if message != "" {

@@ -37,7 +37,7 @@ type Pusher struct {
 	// kept are the objects that passes kept on members, until an event reports them.
 	kept keptObjects
 	// requests are the evidence requests (v1alpha1.EvidenceRequest) that Deliveries are to have.
-	requests evidenceRequests
+	requests EvidenceRequests
 	// unrecorded are the objects that passes applied without being able to record them in the Delivery.
 	unrecorded plan.Unrecorded
 
@@ -76,6 +76,7 @@ func New(fleet *member.Fleet, store *deliveries.Store, clk clock.WithTicker, hos
 		queues:     make(map[string]*memberQueue),
 	}
 	p.secrets = secretResync{pusher: p, enlisted: make(chan struct{}, 1)}
+	p.requests = EvidenceRequests{queue: p.queue}
 	fleet.OnProbe(p.probed)
 	return p
 }
@@ -199,6 +200,9 @@ func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
 	desired := p.desired.get(key, memberName)
 	return desired != nil, desired != nil && desired.Leaving()
 }
+
+// Requests returns the requests for evidence that Deliveries are to have.
+func (p *Pusher) Requests() *EvidenceRequests { return &p.requests }
 
 // queue returns the queue of a member; nil when the member is not connected.
 func (p *Pusher) queue(memberName string) *memberQueue {

@@ -53,7 +53,7 @@ type requestWrite struct {
 	tried time.Time
 }
 
-// of reports whether the Delivery of a pair has the wanted requests, and the problem if it does not; see Pusher.RequestsOf.
+// of reports whether the Delivery of a pair has the wanted requests, and the problem if it does not; see EvidenceRequests.Of.
 func (w *requestWrites) of(key Key, wanted []v1alpha1.EvidenceRequest) (isWritten bool, problem *rules.Problem) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,8 @@ func (q *memberQueue) writeRequests(ctx context.Context, key Key) {
 		return
 	}
 	desired, seen := q.pusher.desired.get(key, q.conn.Name()), q.deliveries.Get(key)
-	if problem := q.keptFromRequests(key, desired, seen); problem != nil {
+	last, _ := q.histories.of(key)
+	if problem := plan.WhyNoRequests(pair.Member, desired, seen, &last); problem != nil {
 		if len(wanted) == 0 && seen == nil {
 			q.pusher.requests.written(pair, nil)
 			return
@@ -141,63 +142,49 @@ func (q *memberQueue) writeRequests(ctx context.Context, key Key) {
 	if ctx.Err() != nil {
 		return
 	}
-	q.requestsTried(ctx, pair, wanted, written, err)
-}
-
-// keptFromRequests returns why the manager must not or cannot write requests into the Delivery of a pair; nil if it may, and also while the
-// pair has no desired state.
-func (q *memberQueue) keptFromRequests(key Key, desired *plan.Desired, seen *deliveries.Summary) *rules.Problem {
-	if desired == nil {
-		return nil // the loop of the wrappers has not decided yet
-	}
-	if seen == nil {
-		return &rules.Problem{Reason: v1alpha1.ReasonDeliveryNotFound,
-			Message: fmt.Sprintf("member %s has no Delivery of the wrapper yet: its line in the status of the wrapper says why", q.conn.Name())}
-	}
-	last, _ := q.histories.of(key)
-	reason := ""
-	switch {
-	case desired.Suspended:
-		reason = v1alpha1.ReasonSuspended
-	case last.State == v1alpha1.StateHeld:
-		reason = last.Reason
-	case seen.Wrapper.UID != desired.Wrapper.UID:
-		reason = v1alpha1.ReasonWrapperReplaced
-	case seen.Wrapper.Generation > desired.Wrapper.Generation:
-		reason = v1alpha1.ReasonHostBehindMember
-	default:
-		return nil
-	}
-	return &rules.Problem{Reason: v1alpha1.ReasonPairHeld, Message: fmt.Sprintf("the pair is Held (%s), so the manager writes nothing to member %s", reason, q.conn.Name())}
-}
-
-// requestsTried records the result of a write of requests.
-func (q *memberQueue) requestsTried(ctx context.Context, pair plan.Pair, wanted []v1alpha1.EvidenceRequest, written *v1alpha1.Delivery, err error) {
 	is := requestWrite{requests: wanted, tried: q.pusher.clock.Now()}
-	switch field := memberapi.MissingField(err); {
-	case err == nil:
+	if err == nil {
 		is.isWritten, is.uid, is.generation = true, written.UID, written.Generation
-		q.requests.set(pair.Key, is)
-		q.deliveries.Written(pair.Key, written.UID, written.Generation)
+		q.requests.set(key, is)
+		q.deliveries.Written(key, written.UID, written.Generation)
 		q.pusher.requests.written(pair, wanted)
 		q.pusher.requests.tell(pair, written)
 		return
-	case field != "":
-		is.problem = &rules.Problem{Reason: v1alpha1.ReasonMemberOutdated, Message: fmt.Sprintf("the member's CRD of Deliveries is older than the host's and lacks field %s: "+
-			"run `hostctl join %s --cluster-kubeconfig FILE`", field, pair.Member)}
-		q.wakeAfter(pair.Key, requestsAgain)
-	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsConflict(err): // the Delivery has changed, and the watch has not brought that yet
-		q.wakeAfter(pair.Key, requestsEvery)
-	case memberapi.ConcernsMember(err):
-		q.suspect(err)
-		q.wakeAfter(pair.Key, requestsEvery) // the open circuit breaker parks the pair
-	default:
-		is.problem = &rules.Problem{Reason: v1alpha1.ReasonPushError, Message: health.Clean(err.Error(), maxRequestProblem)}
-		q.wakeAfter(pair.Key, requestsAgain)
 	}
-	log.FromContext(ctx).Info("could not write requests for evidence", "member", pair.Member, "wrapper", pair.Key.String(), "error", err.Error())
-	if q.requests.set(pair.Key, is) {
+	failure := requestFailureOf(pair.Member, err)
+	if failure.concernsMember {
+		q.suspect(err) // the open circuit breaker parks the pair
+	}
+	q.wakeAfter(key, failure.again)
+	log.FromContext(ctx).Info("could not write requests for evidence", "member", pair.Member, "wrapper", key.String(), "error", err.Error())
+	is.problem = failure.problem
+	if q.requests.set(key, is) {
 		q.pusher.requests.tell(pair, nil)
+	}
+}
+
+// requestFailure is what follows from the error of a write of requests.
+type requestFailure struct {
+	// problem is the problem that the report gets; nil if the error should go away by itself.
+	problem *rules.Problem
+	// again is the time until the next try.
+	again time.Duration
+	// concernsMember is true if the error concerns the member as a whole.
+	concernsMember bool
+}
+
+// requestFailureOf returns what follows from the error of a write of requests to a member.
+func requestFailureOf(memberName string, err error) requestFailure {
+	switch field := memberapi.MissingField(err); {
+	case field != "":
+		return requestFailure{again: requestsAgain, problem: &rules.Problem{Reason: v1alpha1.ReasonMemberOutdated,
+			Message: fmt.Sprintf("the member's CRD of Deliveries is older than the host's and lacks field %s: run `hostctl join %s --cluster-kubeconfig FILE`", field, memberName)}}
+	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsConflict(err): // the Delivery has changed, and the watch has not brought that yet
+		return requestFailure{again: requestsEvery}
+	case memberapi.ConcernsMember(err):
+		return requestFailure{again: requestsEvery, concernsMember: true}
+	default:
+		return requestFailure{again: requestsAgain, problem: &rules.Problem{Reason: v1alpha1.ReasonPushError, Message: health.Clean(err.Error(), maxRequestProblem)}}
 	}
 }
 

@@ -5,8 +5,10 @@ package push
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +26,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 var (
@@ -35,7 +39,7 @@ var (
 func (s *site) awaitRequests(p *Pusher, want []v1alpha1.EvidenceRequest) {
 	s.Helper()
 	s.await("the Delivery has the requests", func(context.Context) bool {
-		isWritten, problem := p.RequestsOf(KeyOf(s.wrapper), "east")
+		isWritten, problem := p.Requests().Of(KeyOf(s.wrapper), "east")
 		d := s.delivery()
 		return problem == nil && (isWritten || len(want) == 0) && d != nil && rules.SameList(d.Spec.Requests, want)
 	})
@@ -46,7 +50,7 @@ func (s *site) awaitProblem(p *Pusher, reason string) {
 	s.Helper()
 	last := ""
 	s.await("want "+reason, func(context.Context) bool {
-		_, problem := p.RequestsOf(KeyOf(s.wrapper), "east")
+		_, problem := p.Requests().Of(KeyOf(s.wrapper), "east")
 		if problem == nil {
 			last = "none"
 			return false
@@ -62,7 +66,7 @@ func TestRequestsTravelInTheDeliveryAndChangeNothingElse(t *testing.T) {
 	p.probed("east", member.ProbeResult{}, usable)
 	key := KeyOf(s.wrapper)
 	var told atomic.Int64
-	p.OnRequests(func(k Key, memberName string, d *v1alpha1.Delivery) {
+	p.Requests().OnChange(func(k Key, memberName string, d *v1alpha1.Delivery) {
 		if k == key && memberName == "east" && d != nil {
 			told.Add(1)
 		}
@@ -71,7 +75,7 @@ func TestRequestsTravelInTheDeliveryAndChangeNothingElse(t *testing.T) {
 	s.await("the pair is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
 	before := s.delivery()
 
-	p.SetRequests(key, "east", forLogs)
+	p.Requests().Set(key, "east", forLogs)
 	s.awaitRequests(p, forLogs)
 	after := s.delivery()
 	after.Spec.Requests = nil
@@ -83,7 +87,7 @@ func TestRequestsTravelInTheDeliveryAndChangeNothingElse(t *testing.T) {
 	}
 	s.await("the watch brings the write", func(context.Context) bool { return p.Pair(key, "east").Summary.Generation == after.Generation })
 	s.wire.begin(nil)
-	p.SetRequests(key, "east", slices.Clone(forLogs))
+	p.Requests().Set(key, "east", slices.Clone(forLogs))
 	s.await("the queue is empty", func(context.Context) bool { return p.queues["east"].queue.Len() == 0 })
 	if writes := s.wire.writes(); len(writes) > 0 {
 		t.Errorf("equal requests cost %q", writes)
@@ -102,14 +106,13 @@ func TestRequestsTravelInTheDeliveryAndChangeNothingElse(t *testing.T) {
 		}
 	}
 
-	p.SetRequests(key, "east", forEvents)
+	p.Requests().Set(key, "east", forEvents)
 	s.awaitRequests(p, forEvents)
-	p.SetRequests(key, "east", nil)
+	p.Requests().Set(key, "east", nil)
 	s.awaitRequests(p, nil)
 	s.await("nothing is remembered", func(context.Context) bool {
-		p.requests.mu.Lock()
-		defer p.requests.mu.Unlock()
-		return len(p.requests.all) == 0
+		_, isRemembered := p.requests.get(plan.Pair{Member: "east", Key: key})
+		return !isRemembered
 	})
 }
 
@@ -146,7 +149,7 @@ func TestRequestsThatADeliveryHasLostAreWrittenAgain(t *testing.T) {
 	p := s.engage()
 	p.probed("east", member.ProbeResult{}, usable)
 	key := KeyOf(s.wrapper)
-	p.SetRequests(key, "east", forLogs) // before there is a Delivery
+	p.Requests().Set(key, "east", forLogs) // before there is a Delivery
 	p.SetDesired("east", s.want(configMap("a", "1")))
 	s.awaitRequests(p, forLogs)
 	if err := s.admin.Patch(t.Context(), s.delivery(), client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/requests"}]`))); err != nil {
@@ -174,7 +177,7 @@ func TestNoRequestIsWrittenForAPairThatIsHeld(t *testing.T) {
 	suspended.Suspended = true
 	p.SetDesired("east", suspended)
 	s.wire.begin(nil)
-	p.SetRequests(key, "east", forLogs)
+	p.Requests().Set(key, "east", forLogs)
 	s.awaitProblem(p, v1alpha1.ReasonPairHeld)
 	if writes := s.wire.writes(); len(writes) > 0 {
 		t.Errorf("writes to a member that is held: %q", writes)
@@ -187,11 +190,11 @@ func TestARequestWaitsForTheDeliveryAndForTheMember(t *testing.T) {
 	s := newSite(t)
 	key := KeyOf(s.wrapper)
 	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), deliveries.NewStore(clock.RealClock{}), clock.RealClock{}, Host{}, func(Key) {})
-	p.SetRequests(key, "east", forLogs)
+	p.Requests().Set(key, "east", forLogs)
 	s.awaitProblem(p, v1alpha1.ReasonUnreachable) // no connection
 
 	p = s.engage()
-	p.SetRequests(key, "east", forLogs)
+	p.Requests().Set(key, "east", forLogs)
 	s.awaitProblem(p, v1alpha1.ReasonUnreachable) // no probe has found the member
 	p.probed("east", member.ProbeResult{}, usable)
 	var broken atomic.Bool
@@ -220,9 +223,129 @@ func TestAMemberThatLacksTheFieldForRequestsIsOutdated(t *testing.T) {
 	p.SetDesired("east", s.want(configMap("a", "1")))
 	s.await("the pair is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
 	withoutField(t, "properties", "spec", "properties", "requests")
-	p.SetRequests(key, "east", forLogs)
+	p.Requests().Set(key, "east", forLogs)
 	s.awaitProblem(p, v1alpha1.ReasonMemberOutdated)
 	if got := s.delivery().Spec.Requests; len(got) > 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestRequestsThatCouldNotBeWrittenAreTriedAgain(t *testing.T) {
+	s := newSite(t)
+	var failure atomic.Pointer[apierrors.StatusError]
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if is := failure.Load(); is != nil && req.Method == http.MethodPatch && strings.Contains(req.URL.Path, "/deliveries/") {
+			return refusal(req, is)
+		}
+		return nil
+	}
+	p := s.engage()
+	p.probed("east", member.ProbeResult{}, usable)
+	key := KeyOf(s.wrapper)
+	p.SetDesired("east", s.want(configMap("a", "1")))
+	s.await("the pair is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
+	var told atomic.Int64
+	p.Requests().OnChange(func(_ Key, _ string, d *v1alpha1.Delivery) {
+		if d == nil {
+			told.Add(1)
+		}
+	})
+	failure.Store(apierrors.NewForbidden(schema.GroupResource{Resource: "deliveries"}, "web", errors.New("no right")))
+	p.Requests().Set(key, "east", forLogs)
+	s.awaitProblem(p, v1alpha1.ReasonPushError)
+	s.await("the listener knows", func(context.Context) bool { return told.Load() == 1 })
+	failure.Store(apierrors.NewServiceUnavailable("overload"))
+	p.Requests().Set(key, "east", forEvents)
+	s.awaitProblem(p, v1alpha1.ReasonUnreachable) // the circuit breaker is open
+	failure.Store(nil)
+	p.probed("east", lostIt, usable)
+	s.awaitRequests(p, forEvents)
+}
+
+func TestWhichRequestsQueueAPair(t *testing.T) {
+	b := newBench(t)
+	for _, step := range []struct {
+		requests []v1alpha1.EvidenceRequest
+		queued   int
+	}{{forLogs, 1}, {slices.Clone(forLogs), 0}, {forEvents, 1}, {nil, 1}, {nil, 0}} {
+		b.pusher.Requests().Set(web, "west", step.requests) // not connected
+		b.pusher.Requests().Set(web, "east", step.requests)
+		if got := b.queue.Len(); got != step.queued {
+			t.Fatalf("%+v: %d pairs are queued, want %d", step.requests, got, step.queued)
+		}
+		for b.queue.Len() > 0 {
+			key, _ := b.queue.Get()
+			b.queue.Done(key)
+		}
+	}
+}
+
+func TestTheListenerOfRequestsLearnsThatAMemberAnswersNoMore(t *testing.T) {
+	b := newBench(t)
+	p := b.pusher
+	var told []string
+	p.Requests().OnChange(func(key Key, memberName string, d *v1alpha1.Delivery) {
+		if told = append(told, key.Name+" "+memberName); d != nil {
+			t.Errorf("a Delivery of a member that does not answer: %v", d)
+		}
+	})
+	p.Requests().Set(web, "east", forLogs)
+	p.Requests().Set(web, "west", forLogs)
+	p.probed("east", usable, usable)
+	p.probed("east", usable, lostIt)
+	if diff := cmp.Diff([]string{web.Name + " east"}, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	p.RemoveDesired(web, "east")
+	if _, ok := p.requests.get(plan.Pair{Member: "east", Key: web}); !ok {
+		t.Error("the end of the desired state took requests back")
+	}
+	p.Requests().Set(web, "east", nil)
+	p.RemoveDesired(web, "east")
+	if _, ok := p.requests.get(plan.Pair{Member: "east", Key: web}); ok {
+		t.Error("a pair without requests is remembered")
+	}
+}
+
+func TestNoRequestIsWrittenForAPairThatTheLastPassFoundHeld(t *testing.T) {
+	b := newBench(t)
+	b.pusher.SetDesired("east", wish("1"))
+	b.there(4, "0", true)
+	b.ended(b.pusher.DesiredState(web, "east"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
+	b.pusher.Requests().Set(web, "east", forLogs)
+	b.writeRequests(t.Context(), web)
+	_, problem := b.pusher.Requests().Of(web, "east")
+	if problem == nil || problem.Reason != v1alpha1.ReasonPairHeld || !strings.Contains(problem.Message, v1alpha1.ReasonHostBehindMember) {
+		t.Errorf("%+v", problem)
+	}
+}
+
+func TestWhatFollowsFromTheErrorOfAWriteOfRequests(t *testing.T) {
+	deliveriesOf := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "deliveries"}
+	pushError := func(message string) requestFailure {
+		return requestFailure{again: requestsAgain, problem: &rules.Problem{Reason: v1alpha1.ReasonPushError, Message: message}}
+	}
+	for name, test := range map[string]struct {
+		err  error
+		want requestFailure
+	}{
+		"the CRD lacks the field": {apierrors.NewBadRequest(`strict decoding error: unknown field "spec.requests"`), requestFailure{again: requestsAgain,
+			problem: &rules.Problem{Reason: v1alpha1.ReasonMemberOutdated, Message: "the member's CRD of Deliveries is older than the host's and lacks field spec.requests: " +
+				"run `hostctl join east --cluster-kubeconfig FILE`"}}},
+		"the Delivery is gone":                    {apierrors.NewNotFound(deliveriesOf, "web"), requestFailure{again: requestsEvery}},
+		"the Delivery is another":                 {apierrors.NewInvalid(schema.GroupKind{}, "web", nil), requestFailure{again: requestsEvery}},
+		"another write was first":                 {apierrors.NewConflict(deliveriesOf, "web", errors.New("changed")), requestFailure{again: requestsEvery}},
+		"the member does not answer":              {errors.New("connection refused"), requestFailure{again: requestsEvery, concernsMember: true}},
+		"the member has too many requests":        {apierrors.NewTooManyRequests("later", 1), requestFailure{again: requestsEvery, concernsMember: true}},
+		"the member refuses":                      {apierrors.NewForbidden(deliveriesOf, "web", errors.New("no right")), pushError(`writing: deliveries.federation.fairlead.dev "web" is forbidden: no right`)},
+		"the manager itself holds the write back": {&member.HeldBackError{Why: errors.New("no lease")}, pushError("writing: no lease")},
+		"the message is long":                     {&member.HeldBackError{Why: errors.New(strings.Repeat("x", 2*maxRequestProblem))}, pushError("writing: " + strings.Repeat("x", maxRequestProblem-len("writing: ")-len("…")) + "…")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := requestFailureOf("east", fmt.Errorf("writing: %w", test.err))
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(requestFailure{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
