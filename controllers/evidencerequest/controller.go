@@ -122,7 +122,11 @@ func (r *Reconciler) items(fits func(*report) bool) (all []item) {
 // Reconcile implements reconcile.TypedReconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, it item) (ctrl.Result, error) {
 	if it.pair.member != "" {
-		r.pairs.withdraw(it.pair)
+		w, err := r.wrapper(ctx, it.pair.key)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		r.pairs.withdraw(it.pair, w != nil)
 		return ctrl.Result{}, nil
 	}
 	is, err := r.find(ctx, it.report)
@@ -214,15 +218,9 @@ func (r *Reconciler) judge(ctx context.Context, name types.NamespacedName, is *r
 func (r *Reconciler) check(ctx context.Context, is *report) (*rules.Problem, error) {
 	var w v1alpha1.Wrapper
 	if is.isBeside {
-		w = &v1alpha1.Federated{}
-		if is.key.Kind == v1alpha1.KindClusterFederated {
-			w = &v1alpha1.ClusterFederated{}
-		}
-		err := r.cached.Get(ctx, is.key.NamespacedName, w)
-		if apierrors.IsNotFound(err) {
-			w = nil
-		} else if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", is.key, err)
+		var err error
+		if w, err = r.wrapper(ctx, is.key); err != nil {
+			return nil, err
 		}
 	}
 	err := r.cached.Get(ctx, client.ObjectKey{Name: is.member}, &v1alpha1.MemberCluster{})
@@ -230,4 +228,20 @@ func (r *Reconciler) check(ctx context.Context, is *report) (*rules.Problem, err
 		return nil, fmt.Errorf("reading MemberCluster %s: %w", is.member, err)
 	}
 	return rules.Check(is.spec, w, err == nil), nil
+}
+
+// wrapper returns a wrapper; nil if the host has none of this kind and name.
+func (r *Reconciler) wrapper(ctx context.Context, key deliveries.Key) (v1alpha1.Wrapper, error) {
+	var w v1alpha1.Wrapper = &v1alpha1.Federated{}
+	if key.Kind == v1alpha1.KindClusterFederated {
+		w = &v1alpha1.ClusterFederated{}
+	}
+	err := r.cached.Get(ctx, key.NamespacedName, w)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	return w, nil
 }

@@ -4,6 +4,7 @@ package evidencerequest
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -169,6 +170,35 @@ func TestRequestsWithoutAReportLeaveTheDelivery(t *testing.T) {
 	s.pass(name)
 	if _, err := s.loop.Reconcile(t.Context(), item{pair: on}); err != nil || len(s.requests.set) != 1 {
 		t.Errorf("a pair with a report: %v, %v", s.requests.set, err)
+	}
+}
+
+func TestAHostileMemberCannotFillTheQueueWithLeftovers(t *testing.T) {
+	s := newSite(t)
+	clk := clocktesting.NewFakeClock(time.Now())
+	queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[item](), workqueue.TypedRateLimitingQueueConfig[item]{Clock: clk})
+	defer queue.ShutDown()
+	if err := s.loop.start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	for n := range maxLeftovers + 10 {
+		orphan := s.delivery("")
+		orphan.Spec.Wrapper.Name = "orphan" + strconv.Itoa(n)
+		orphan.Name = deliveries.KeyOf(orphan.Spec.Wrapper).Delivery()
+		orphan.Spec.Requests = []v1alpha1.EvidenceRequest{{Kind: "ConfigMap", Name: "a", Type: v1alpha1.EvidenceEvents, Expires: metav1.NewTime(s.clock.Now().Add(time.Minute))}}
+		s.index.Put(orphan)
+	}
+	left := s.loop.pairs.withLeftovers()
+	if len(left) != maxLeftovers {
+		t.Errorf("the loop remembers %d pairs, want at most %d", len(left), maxLeftovers)
+	}
+	for _, on := range left {
+		if _, err := s.loop.Reconcile(t.Context(), item{pair: on}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.requests.sets > 0 || len(s.loop.pairs.withLeftovers()) > 0 {
+		t.Errorf("the loop sets the requests of %d orphans, and remembers %d", s.requests.sets, len(s.loop.pairs.withLeftovers()))
 	}
 }
 

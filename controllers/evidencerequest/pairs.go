@@ -24,8 +24,8 @@ import (
 // loop usually reads all reports within this time. If it reads a report later, it sets the request of that report again.
 const leftoverAfter = 10 * time.Second
 
-// maxLeftovers bounds how many pairs with leftovers the loop remembers before it starts. Requests that stay in a Delivery have no effect once
-// they have expired.
+// maxLeftovers bounds how many pairs with leftovers the loop remembers at once, so that a hostile member cannot fill the queue. Requests that
+// stay in a Delivery have no effect once they have expired, and the next change of the Delivery brings them again.
 const maxLeftovers = 1000
 
 // Requests has the requests that the Deliveries on the members are to have. push.EvidenceRequests implements it.
@@ -132,12 +132,13 @@ func (p *pairs) remove(name types.NamespacedName) {
 	}
 }
 
-// withdraw takes the requests out of the Delivery of a pair, unless the loop has found a report about the pair meanwhile.
-func (p *pairs) withdraw(on pair) {
+// withdraw takes the requests out of the Delivery of a pair, unless the loop has found a report about the pair meanwhile. If the host has no
+// such wrapper, it leaves them: the Delivery is an orphan, and a hostile member could show any number of orphans.
+func (p *pairs) withdraw(on pair, hasWrapper bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.leftovers, on)
-	if p.all[on] == nil {
+	if p.all[on] == nil && hasWrapper {
 		p.requests.Set(on.key, on.member, nil)
 	}
 }
@@ -220,10 +221,8 @@ func (p *pairs) Changed(x *deliveries.Index, c deliveries.Change) {
 	}
 	known := p.all[on]
 	if known == nil {
-		if len(c.Evidence.Requests) > 0 {
-			if len(p.leftovers) < maxLeftovers {
-				p.leftovers[on] = true
-			}
+		if len(c.Evidence.Requests) > 0 && !p.leftovers[on] && len(p.leftovers) < maxLeftovers {
+			p.leftovers[on] = true
 			p.wake(item{pair: on}, leftoverAfter)
 		}
 		return

@@ -111,6 +111,7 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 		queues.end(conn.Name(), q)
 		p.deliveries.Close(q.deliveries)
 		p.wakeAllOf(conn.Name())
+		p.requests.wakeAllOf(conn.Name())
 	}()
 	return nil
 }

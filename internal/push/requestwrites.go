@@ -124,11 +124,11 @@ func (q *memberQueue) writeRequests(ctx context.Context, key Key) {
 	}
 	desired, seen := q.pusher.desired.get(key, q.conn.Name()), q.deliveries.Get(key)
 	last, _ := q.histories.of(key)
+	if len(wanted) == 0 && seen == nil && q.deliveries.IsListed() {
+		q.pusher.requests.written(pair, nil) // the member has no Delivery that could have requests
+		return
+	}
 	if problem := plan.WhyNoRequests(pair.Member, desired, seen, &last); problem != nil {
-		if len(wanted) == 0 && seen == nil {
-			q.pusher.requests.written(pair, nil)
-			return
-		}
 		if q.requests.set(key, requestWrite{problem: problem}) {
 			q.pusher.requests.tell(pair, nil)
 		}

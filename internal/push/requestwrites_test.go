@@ -349,3 +349,17 @@ func TestWhatFollowsFromTheErrorOfAWriteOfRequests(t *testing.T) {
 		})
 	}
 }
+
+func TestAPairWithoutRequestsAndWithoutADeliveryIsForgotten(t *testing.T) {
+	s := newSite(t)
+	p := s.engage()
+	p.probed("east", member.ProbeResult{}, usable)
+	pair := plan.Pair{Member: "east", Key: KeyOf(s.wrapper)}
+	s.await("the Deliveries are listed", func(context.Context) bool { return p.Pair(pair.Key, "east").Listed })
+	p.Requests().Set(pair.Key, "east", forLogs)
+	p.Requests().Set(pair.Key, "east", nil) // the wrapper has no desired state on the member any more
+	s.await("the pair is forgotten", func(context.Context) bool {
+		_, ok := p.requests.get(pair)
+		return !ok
+	})
+}
