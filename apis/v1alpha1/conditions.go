@@ -166,6 +166,9 @@ const (
 	// ReasonKept surfaces as an event when a wrapper leaves a member, or drops an object, and objects of the wrapper stay
 	// there.
 	ReasonKept = "Kept"
+	// ReasonOperatorLeft surfaces as an event when the manager has deleted a Subscription, and OLM has left the
+	// ClusterServiceVersion (CSV) and its operator on the member.
+	ReasonOperatorLeft = "OperatorLeft"
 	// ReasonRevisionUnreadable surfaces as an event when the manager cannot decrypt revisions of a wrapper, because the
 	// host no longer has their key.
 	ReasonRevisionUnreadable = "RevisionUnreadable"

@@ -198,9 +198,9 @@ func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 			if i%3 == 0 {
 				why = "its controller has set finalizer ceph.rook.io/disaster-protection"
 			}
-			kept = append(kept, push.Kept{Object: fmt.Sprintf("CustomResourceDefinition kind-%02d.of.%s.example.com", i, name), Why: why})
+			kept = append(kept, push.Kept{Reason: v1alpha1.ReasonKept, Object: fmt.Sprintf("CustomResourceDefinition kind-%02d.of.%s.example.com", i, name), Why: why})
 		}
-		wrapperevents.Record(p.events, p.wrapper, wrapperevents.KeptOn(p.key, name, kept, nil))
+		wrapperevents.Record(p.events, p.wrapper, wrapperevents.KeptOn(p.key, name, kept, nil)...)
 	}
 	found := make(map[string]string)
 	for _, e := range s.eventsOf(v1alpha1.ReasonKept, 3) {

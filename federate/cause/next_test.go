@@ -22,7 +22,7 @@ var elsewhere = []string{
 	// events, and status.upgrade
 	v1alpha1.ReasonRolloutBegan, v1alpha1.ReasonWaveBegan, v1alpha1.ReasonRolloutComplete, v1alpha1.ReasonRolloutPaused, v1alpha1.ReasonRolloutRollsBack,
 	v1alpha1.ReasonRolloutRolledBack, v1alpha1.ReasonVersionTaken, v1alpha1.ReasonVersionsDiffer, v1alpha1.ReasonApprovalOutdated, v1alpha1.ReasonKept,
-	v1alpha1.ReasonRevisionUnreadable,
+	v1alpha1.ReasonOperatorLeft, v1alpha1.ReasonRevisionUnreadable,
 	// MemberReports with a request
 	v1alpha1.ReasonAnswered, v1alpha1.ReasonRequestPending, v1alpha1.ReasonRequestLimitReached, v1alpha1.ReasonWrapperNotFound,
 	v1alpha1.ReasonObjectNotFound, v1alpha1.ReasonSecretRequested, v1alpha1.ReasonClusterNotPlaced, v1alpha1.ReasonDeliveryNotFound, v1alpha1.ReasonPairHeld,

@@ -131,7 +131,7 @@ func TestAKeptObjectIsReportedOnce(t *testing.T) {
 		return out != nil && out.Done
 	})
 	p.RemoveDesired(key, "east") // as the wrapper's controller does when the wrapper has left
-	want := map[string][]Kept{"east": {{Object: "PersistentVolumeClaim data", Why: "of a kind that holds data, or that data depends on"}}}
+	want := map[string][]Kept{"east": {{Reason: v1alpha1.ReasonKept, Object: "PersistentVolumeClaim data", Why: "of a kind that holds data, or that data depends on"}}}
 	if diff := cmp.Diff(want, p.TakeKept(key)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

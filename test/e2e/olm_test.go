@@ -67,7 +67,7 @@ func publishNext(ctx context.Context, member string) (csv string) {
 }
 
 var _ = Describe("OLM", func() {
-	It("installs from a Subscription, which is Healthy when its CSV has succeeded, and the status has the version", needsOLM, func(ctx SpecContext) {
+	It("installs from a Subscription, which is Healthy when its CSV has succeeded, and reports the operator that stays when the wrapper leaves", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
@@ -84,9 +84,20 @@ var _ = Describe("OLM", func() {
 			}
 			g.Expect(w).To(beReady())
 		}).WithTimeout(olmPatience).Should(Succeed())
+		csvs := make(map[string]string)
 		for _, name := range operator.Spec.Placement.Clusters.Names {
-			Expect(lineOf(operator, name)).To(And(HaveField("Version", HavePrefix(demooperator.Name+".v")), HaveField("Reason", BeEmpty())))
+			line := lineOf(operator, name)
+			Expect(line).To(And(HaveField("Version", HavePrefix(demooperator.Name+".v")), HaveField("Reason", BeEmpty())))
+			csvs[name] = line.Version
 		}
+
+		remove(ctx, operator)
+		var notes []any
+		for name, csv := range csvs {
+			Expect(fleet.Member(name).csvPhase(ctx, shop, csv)).To(Equal("Succeeded"))
+			notes = append(notes, And(HavePrefix("on member %s the operator stays", name), HaveSuffix("ClusterServiceVersion %s/%s", shop, csv)))
+		}
+		Eventually(ctx, told(shop, "operator", v1alpha1.ReasonOperatorLeft)).Should(ConsistOf(notes...))
 	}, SpecTimeout(4*time.Minute))
 
 	It("installs nothing in a namespace without an OperatorGroup: the reason is NoOperatorGroup until one exists", needsOLM, func(ctx SpecContext) {

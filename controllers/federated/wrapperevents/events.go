@@ -122,24 +122,41 @@ func Outdated(a *v1alpha1.Approval, state *rollout.State) Event {
 		a.Name, a.Spec.Rollout, a.Spec.Revision, state.ID, state.Revision, a.Name, a.Namespace)}
 }
 
-// Kept returns an event for each member on which a push kept objects. Fairlead does not manage these objects from
-// then on. Each event has its MemberCluster as related object. Without the related object, the recorder would merge the
-// events of several members into the first, because it does not compare the notes.
+// Kept returns, for each member, an event about the objects that a push kept there, and one about the operators that OLM left there. Fairlead
+// does not manage these objects from then on. Each event has its MemberCluster as related object. Without the related object, the recorder
+// would merge the events of several members into the first, because it does not compare the notes.
 func Kept(key push.Key, kept map[string][]push.Kept, members map[string]*v1alpha1.MemberCluster) (all []Event) {
 	for name, objects := range kept {
-		all = append(all, KeptOn(key, name, objects, members[name]))
+		all = append(all, KeptOn(key, name, objects, members[name])...)
 	}
 	return all
 }
 
-// KeptOn returns the event for one member. mc is nil if the member has no MemberCluster.
-func KeptOn(key push.Key, member string, kept []push.Kept, mc *v1alpha1.MemberCluster) Event {
+// KeptOn returns the events for one member. mc is nil if the member has no MemberCluster.
+func KeptOn(key push.Key, member string, kept []push.Kept, mc *v1alpha1.MemberCluster) (all []Event) {
 	related := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster", Name: member}
 	if mc != nil {
 		related.UID = mc.UID
 	}
-	return Event{member: related, kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonKept, action: "Remove",
-		note: keptWords(member, messages.KeptCommand(key.Kind, key.Namespace, key.Name), kept)}
+	var own []push.Kept
+	var operators []string
+	for _, k := range kept {
+		if k.Reason == v1alpha1.ReasonOperatorLeft {
+			operators = append(operators, k.Object)
+		} else {
+			own = append(own, k)
+		}
+	}
+	if len(own) > 0 {
+		all = append(all, Event{member: related, kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonKept, action: "Remove",
+			note: keptWords(member, messages.KeptCommand(key.Kind, key.Namespace, key.Name), own)})
+	}
+	if len(operators) > 0 {
+		all = append(all, Event{member: related, kind: corev1.EventTypeNormal, reason: v1alpha1.ReasonOperatorLeft, action: "Remove",
+			note: fmt.Sprintf("on member %s the operator stays: OLM does not remove it with its Subscription. If you want to remove it, delete its "+
+				"ClusterServiceVersion there: %s", member, strings.Join(operators, ", "))})
+	}
+	return all
 }
 
 // maxReasons is the largest number of different reasons in the note of one event Kept.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
 func TestWhichEventsAChangeOfReadinessHas(t *testing.T) {
@@ -78,6 +79,35 @@ func TestWhichEventAChangeOfARolloutHas(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestOperatorsThatStayHaveAnEventOfTheirOwn(t *testing.T) {
+	own := push.Kept{Reason: v1alpha1.ReasonKept, Object: "PersistentVolumeClaim data", Why: "it holds data"}
+	operator := push.Kept{Reason: v1alpha1.ReasonOperatorLeft, Object: "ClusterServiceVersion shop/db.v1.0.0"}
+	key := push.KeyOf(v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web"})
+	const (
+		kept = "Kept 1 object stays on member east (`hostctl kept web -n shop` lists all); 1: it holds data: PersistentVolumeClaim data"
+		left = "OperatorLeft on member east the operator stays: OLM does not remove it with its Subscription. If you want to remove it, delete its " +
+			"ClusterServiceVersion there: ClusterServiceVersion shop/db.v1.0.0"
+	)
+	for name, test := range map[string]struct {
+		kept []push.Kept
+		want []string
+	}{
+		"an object of the wrapper": {[]push.Kept{own}, []string{kept}},
+		"an operator":              {[]push.Kept{operator}, []string{left}},
+		"both":                     {[]push.Kept{operator, own}, []string{kept, left}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, e := range KeptOn(key, "east", test.kept, nil) {
+				got = append(got, e.reason+" "+e.note)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

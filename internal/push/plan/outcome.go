@@ -22,7 +22,10 @@ const (
 
 // Kept is an object that stays on a member after its wrapper dropped it or left the member.
 type Kept struct {
-	// Object is the kind and name of the object.
+	// Reason is v1alpha1.ReasonKept for an object of the wrapper. It is v1alpha1.ReasonOperatorLeft for a ClusterServiceVersion that OLM
+	// installed for a Subscription of the wrapper.
+	Reason string
+	// Object is the kind and name of the object. A ClusterServiceVersion has its namespace too: "ClusterServiceVersion NAMESPACE/NAME".
 	Object string
 	// Why is the reason, in words that can follow "because".
 	Why string

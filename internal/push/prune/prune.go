@@ -178,7 +178,14 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 		}
 		return err
 	}
-	return p.delete(ctx, r, path, found)
+	operator, err := installedBy(ctx, p.conn, r, path)
+	if err != nil {
+		return p.refused(r, "reading the status of", err)
+	}
+	if err := p.delete(ctx, r, path, found); err != nil || !r.Gone {
+		return err
+	}
+	return p.noteOperator(ctx, operator)
 }
 
 // isReleased reports whether the object is to be released: Fairlead adopted it, and it is not to be deleted. A
@@ -227,7 +234,7 @@ func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID
 // keep leaves an object on the member with its marks, and records the reason.
 func (p *Pruner) keep(r *Removal, why string) {
 	r.Gone = true
-	p.Kept = append(p.Kept, plan.Kept{Object: r.String(), Why: why})
+	p.Kept = append(p.Kept, plan.Kept{Reason: v1alpha1.ReasonKept, Object: r.String(), Why: why})
 }
 
 func (p *Pruner) giveBack(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
