@@ -265,7 +265,7 @@ func (s ProbeResult) refused(name string, config *rest.Config, err error, now ti
 	switch {
 	case apierrors.IsUnauthorized(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonUnauthorized
-		s.Message = fmt.Sprintf("the member does not accept the host's credentials: they have expired or were revoked, or another host has taken it over; "+
+		s.Message = fmt.Sprintf("the member does not accept the host's credentials: they have expired or were revoked, or another host has taken the member over; "+
 			"run `hostctl join %s --cluster-kubeconfig FILE` again, which renews them or names that host", name)
 	case apierrors.IsForbidden(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden

@@ -31,7 +31,7 @@ func TestProbe(t *testing.T) {
 		"a member that answers": {reachable: true, valid: true, reason: v1alpha1.ReasonAnswers},
 		"a token that is not accepted": {
 			path: membershipPath, answer: apierrors.NewUnauthorized("no"),
-			reachable: true, reason: v1alpha1.ReasonUnauthorized, words: "or another host has taken it over; run `hostctl join east --cluster-kubeconfig FILE` again",
+			reachable: true, reason: v1alpha1.ReasonUnauthorized, words: "or another host has taken the member over; run `hostctl join east --cluster-kubeconfig FILE` again",
 		},
 		"a missing permission": {
 			path: membershipPath, answer: apierrors.NewForbidden(memberships, "self", errors.New("no rule")),

@@ -98,8 +98,8 @@ func Membership(m *v1alpha1.Membership) {
 	}
 }
 
-// texts cleans each text and cuts it to limit bytes. It drops empty and repeated texts, and returns the first of the
-// others, as many as the argument most allows.
+// texts cleans each text and cuts it to limit bytes. It drops empty and repeated texts. It returns the first ones of the
+// rest: no more than the number in the argument most.
 func texts(all []string, most, limit int) []string {
 	var found []string
 	for _, text := range all {

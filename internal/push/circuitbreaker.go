@@ -28,9 +28,9 @@ func newBreaker(is member.ProbeResult) *breaker {
 	return &breaker{memberUID: is.UID, open: !is.Usable(), parked: sets.New[Key]()}
 }
 
-// park sets a pair aside if the breaker is open, and reports whether it did. It then calls the function parked, which
-// drops work of the pair, and holds the lock until parked returns. Without the lock, the breaker could close before that
-// call, and parked would also drop work that was added after the closing.
+// park sets a pair aside if the breaker is open, and reports whether it did. If it did, it also calls the function parked,
+// which drops work of the pair. It holds the lock until parked returns. Without the lock, the breaker could close before
+// the call, and parked would also drop work that was added after the closing.
 func (b *breaker) park(key Key, parked func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

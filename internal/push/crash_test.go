@@ -36,7 +36,8 @@ type pushCase struct {
 	theirs bool
 }
 
-// memberState is what the tests compare of the member after an interrupted push and after an undisturbed one.
+// memberState is a part of the state of the member. The tests compare this part after an interrupted push with the same
+// part after an undisturbed push.
 type memberState struct {
 	Objects   map[string]map[string]string
 	Inventory []string

@@ -34,7 +34,7 @@ func (o observer) Changed(_ *deliveries.Index, c deliveries.Change) {
 	}
 }
 
-// vanished acts on a Delivery that is not on the member any more. was is its last summary.
+// vanished acts on a Delivery that is not on the member any more. The argument was has the last summary of that Delivery.
 func (o observer) vanished(was *deliveries.Summary) {
 	key := KeyOf(was.Wrapper)
 	o.histories.changeKnown(key, func(h *plan.History, _ time.Time) {

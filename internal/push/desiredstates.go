@@ -34,8 +34,8 @@ type desiredStates struct {
 	all map[Key]map[string]*plan.Desired
 }
 
-// set stores the desired state of a pair. It returns the previous one (was; nil if there was none) and the stored one
-// (is). If the two are equal, the previous one stays stored.
+// set stores the desired state of a pair. It returns the desired state that was stored before (was; nil if there was
+// none) and the one that is stored now (is). If the new one equals the previous one, the previous one stays stored.
 func (d *desiredStates) set(key Key, memberName string, desired *plan.Desired) (was, is *plan.Desired) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,7 +11,7 @@
 //
 // The packages below this directory. Each imports only packages that come after it in this list:
 //
-//   - apply makes one pass: resolve, namespace, intend, look, adopt, apply, record.
+//   - apply makes one pass. Its doc.go lists the steps.
 //   - prune removes objects that are no longer desired, and keeps objects that hold data.
 //   - installplan approves the InstallPlans of OLM that spec.upgrade asks for.
 //   - namespaces creates the namespaces of wrappers, and checks that they are open to the host.
@@ -20,8 +20,8 @@
 //
 // Where each backoff is:
 //
-//   - Passes of a pair that do not succeed: plan/passhistory.go (method again). The first wait is 1 s after an error
-//     that concerns the whole member, and else one of the times in plan/outcome.go (RetrySoon, RetryLater).
+//   - Passes of a pair that do not succeed: plan/passhistory.go (method again). After an error that concerns the whole
+//     member, the first wait is 1 s. In all other cases it is one of the times in plan/outcome.go (RetrySoon, RetryLater).
 //   - Repairs of a contested object: plan/driftbackoff.go.
 //   - Probes of a member that does not answer: internal/member/probebackoff.go (function nextProbe).
 //   - The circuit breaker (circuitbreaker.go) sets no times. It stops the passes of a member after a failed probe, or

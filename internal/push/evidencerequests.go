@@ -15,13 +15,14 @@ import (
 // has changed. The listener must not block.
 type RequestListener func(key Key, memberName string, delivery *v1alpha1.Delivery)
 
-// EvidenceRequests has the requests for evidence that the Delivery of each pair is to have. The member queues write them.
+// EvidenceRequests has the requests for evidence (v1alpha1.EvidenceRequest) that the Delivery of each pair is to have. Such a request
+// asks the member's collector for the logs or events of one object. The member queues write the requests into the Deliveries.
 type EvidenceRequests struct {
 	// queue returns the queue of a member; nil when the member is not connected.
 	queue func(memberName string) *memberQueue
 
 	mu sync.RWMutex
-	// all has an empty list for a pair whose Delivery is to lose its requests.
+	// all has the requests of each pair. An empty list means that the manager has yet to remove the requests of the Delivery.
 	all      map[plan.Pair][]v1alpha1.EvidenceRequest
 	listener RequestListener
 }
@@ -44,20 +45,20 @@ func (r *EvidenceRequests) Set(key Key, memberName string, requests []v1alpha1.E
 	}
 }
 
-// Of reports whether the Delivery of a pair has the requests that the method Set set last. If it does not, problem is the reason; nil
+// Of reports whether the Delivery of a pair has the requests of the last call of Set. If it does not, problem is the reason; nil
 // while the manager is about to write them.
 func (r *EvidenceRequests) Of(key Key, memberName string) (isWritten bool, problem *rules.Problem) {
 	wanted, _ := r.get(plan.Pair{Member: memberName, Key: key})
 	q := r.queue(memberName)
 	if q == nil || q.breaker.isOpen() {
-		return false, &rules.Problem{Reason: v1alpha1.ReasonUnreachable, Message: "the manager does not reach member " + memberName + " at present; the member answers when it is back, " +
-			"if the report has not expired then; `kubectl describe membercluster " + memberName + "` shows why"}
+		return false, &rules.Problem{Reason: v1alpha1.ReasonUnreachable, Message: "the manager cannot reach member " + memberName + " now; `kubectl describe membercluster " + memberName +
+			"` shows why; the member answers when the manager reaches it again, unless the report has expired by then"}
 	}
 	return q.requests.of(key, wanted)
 }
 
-// get returns the requests that the Delivery of a pair is to have. ok is false if the Delivery neither is to have requests nor is to lose
-// some.
+// get returns the requests that the Delivery of a pair is to have. ok is false if the manager has nothing to write: the Delivery is to
+// have no requests, and it has none that the manager must remove.
 func (r *EvidenceRequests) get(pair plan.Pair) (requests []v1alpha1.EvidenceRequest, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -79,7 +80,8 @@ func (r *EvidenceRequests) replace(pair plan.Pair, requests []v1alpha1.EvidenceR
 	return true
 }
 
-// written records that the Delivery of a pair has these requests. If it has none, and is to have none, written removes the pair.
+// written records that the Delivery of a pair has these requests. If the list is empty, and the Delivery is to have no requests, written
+// removes the pair from r.all.
 func (r *EvidenceRequests) written(pair plan.Pair, requests []v1alpha1.EvidenceRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +100,7 @@ func (r *EvidenceRequests) tell(pair plan.Pair, delivery *v1alpha1.Delivery) {
 	}
 }
 
-// wakeAllOf calls the listener for each pair of a member that r.all has, because the result of the member's probe has changed.
+// wakeAllOf calls the listener for each pair in r.all that is on this member, because the result of the member's probe has changed.
 func (r *EvidenceRequests) wakeAllOf(memberName string) {
 	r.mu.RLock()
 	var pairs []plan.Pair

@@ -23,8 +23,8 @@ type keptObjects struct {
 }
 
 // note logs and stores objects that a pass kept on a member, until the method take returns them. The caller must call
-// it before it records the outcome of the pass: once the outcome is Done, the controller may let the wrapper be
-// deleted. It then never calls TakeKept for the wrapper again.
+// note before it records the outcome of the pass. As soon as the outcome is Done, the controller may let the wrapper be
+// deleted. The controller then never calls TakeKept for the wrapper again.
 func (k *keptObjects) note(ctx context.Context, key Key, memberName string, kept []Kept) {
 	if len(kept) == 0 {
 		return

@@ -176,7 +176,7 @@ func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
 			IsRecorded: p.omitsIntent, IsObserved: p.omitsIntent, Unrecorded: p.unrecorded}, p.wanted).Run(ctx)
 }
 
-// recall returns the summary that the host has in memory when the watch has brought the present Delivery; nil when there
+// recall returns the summary of the present Delivery, as the host has it in memory after the watch event; nil when there
 // is no Delivery.
 func (s *site) recall() *deliveries.Summary {
 	s.Helper()

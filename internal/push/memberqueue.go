@@ -51,7 +51,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 		conn:    conn,
 		pusher:  pusher,
 		breaker: newBreaker(is),
-		// Without a name, the queue has no metrics of package workqueue. See queueMetrics.
+		// The queue gets no name, so that package workqueue makes no metrics of it. queueMetrics says why.
 		queue:      workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Clock: clk}),
 		names:      keymutex.NewHashed(64),
 		namespaces: namespaces.NewCache(clk),

@@ -107,8 +107,8 @@ func TestAPassDoesNotWriteAnAdoptedNamespaceThatWasClosed(t *testing.T) {
 	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
 }
 
-// The member's administrator has closed the namespace. The manager must not write to it any more, so it cannot release
-// it. The removal must not wait for that.
+// The member's administrator has closed the namespace. The manager must not write to the namespace any more, so it cannot
+// remove Fairlead's marks from it. The removal must succeed all the same.
 func TestARemovalKeepsANamespaceThatWasClosed(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()

@@ -163,7 +163,8 @@ type Result struct {
 }
 
 // IsHeld reports whether the member has the desired state: its Delivery records exactly the desired objects as applied,
-// and the pair has no unrecorded objects. s is the summary of that Delivery. IsHeld ignores drift.
+// and the pair has no unrecorded objects. s is the summary of that Delivery. IsHeld ignores drift. It does not mean that
+// the pair is in the state Held.
 func (r Result) IsHeld(s *deliveries.Summary) bool { return !r.Unrecorded && r.Desired.IsHeldBy(s) }
 
 // HasLeft reports whether the wrapper is to leave the member, and the last pass has completed that.

@@ -38,8 +38,8 @@ type requestWrites struct {
 	all map[Key]*requestWrite
 }
 
-// requestWrite is the last write of evidence requests into one Delivery, and its result. It may also have only a problem, which kept the
-// manager from the write.
+// requestWrite is the last write of evidence requests into one Delivery, and its result. If the manager must not or cannot write the
+// requests (plan.WhyNoRequests), only the field problem is set.
 type requestWrite struct {
 	// requests are the requests that the manager wrote. isWritten is true if the Delivery has them, as far as the host knows. uid and
 	// generation are then those of the Delivery after the write.
@@ -163,9 +163,9 @@ func (q *memberQueue) writeRequests(ctx context.Context, key Key) {
 	}
 }
 
-// requestFailure is what follows from the error of a write of requests.
+// requestFailure says what the manager has to do after the error of a write of requests.
 type requestFailure struct {
-	// problem is the problem that the report gets; nil if the error should go away by itself.
+	// problem is the problem that the status of the MemberReports is to show; nil if the error should go away by itself.
 	problem *rules.Problem
 	// again is the time until the next try.
 	again time.Duration
@@ -173,7 +173,7 @@ type requestFailure struct {
 	concernsMember bool
 }
 
-// requestFailureOf returns what follows from the error of a write of requests to a member.
+// requestFailureOf returns what the manager has to do after the error of a write of requests to a member.
 func requestFailureOf(memberName string, err error) requestFailure {
 	switch field := memberapi.MissingField(err); {
 	case field != "":

@@ -93,7 +93,7 @@ func TestRequestsTravelInTheDeliveryAndChangeNothingElse(t *testing.T) {
 		t.Errorf("equal requests cost %q", writes)
 	}
 
-	// A pass keeps the requests, whether it reads the Delivery or remembers it, and whatever it writes.
+	// Every pass keeps the requests: whether it reads the Delivery or uses the summary in memory, and whatever it writes.
 	for _, objects := range [][]string{{configMap("a", "2")}, {configMap("a", "2"), configMap("b", "1")}, {configMap("b", "2")}} {
 		w := s.want(objects...)
 		p.SetDesired("east", w)

@@ -154,7 +154,7 @@ func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Des
 	for _, secret := range applied {
 		names = append(names, secret.Name)
 	}
-	// The watch may not have brought the Delivery that lists these Secrets yet, so schedule them here.
+	// Schedule the Secrets here, because the watch event of the Delivery that lists them may come later.
 	s.enlisting.Lock()
 	s.enlistThese(at, names)
 	s.enlisting.Unlock()

@@ -89,8 +89,8 @@ func TestWhenARemovalChangesTheRetentionPolicyOfAStatefulSet(t *testing.T) {
 	}
 }
 
-// The author allows the manager to delete and recreate the StatefulSet, but may not know that its claims would be
-// deleted.
+// The author allows the manager to delete and recreate the StatefulSet. The author perhaps does not know that its claims
+// would be deleted with it.
 func TestAnObjectThatOwnsAClaimIsNotReplaced(t *testing.T) {
 	replaced := strings.Replace(database, "name: db}", `name: db, annotations: {federation.fairlead.dev/replace: "true"}}`, 1)
 	s := newSite(t)

@@ -31,7 +31,7 @@ func (m *processSite) omitting(w *Desired) *pass {
 	return &pass{conn: m.conn, want: w, recalled: m.recall(), omitsIntent: true, unrecorded: m.of(), seals: m.seals}
 }
 
-// next returns the pass that follows a pass which could not write its record. It has to write an intent.
+// next returns the pass after a pass that could not write its record. The returned pass has to write an intent.
 func (m *processSite) next(w *Desired) *pass {
 	p := m.omitting(w)
 	p.omitsIntent = false

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// All ports are below the range from which Linux takes ports for outgoing connections (32768 and up). From within that range, an
-// outgoing connection could have the port of a stopped cluster when the cluster starts again.
+// All ports are below the range from which Linux takes ports for outgoing connections (32768 and up). If the port of a stopped cluster
+// were in that range, an outgoing connection could use this port when the cluster starts again.
 const (
 	firstPort = 20000
 	lastPort  = 32000

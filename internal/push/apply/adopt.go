@@ -79,7 +79,7 @@ func (a *applier) adopt(ctx context.Context, it *item, found *metav1.PartialObje
 }
 
 // adoptedManager is the field manager of the patch that sets AnnotationAdopted. It is not the field manager of the
-// applies, because an apply without the annotation would then remove the annotation.
+// applies: these do not send the annotation, so a later apply by the same field manager would remove it.
 const adoptedManager = v1alpha1.FieldManager + "-adopted"
 
 // adoption makes the requests that set AnnotationAdopted on objects of other clients, and remove it.
@@ -109,8 +109,8 @@ func (a *adoption) mark(ctx context.Context, it *item, version string) (string, 
 }
 
 // markAgain sets AnnotationAdopted on an adopted object that lacks it: an earlier version of Fairlead adopted the
-// object, or another client removed the annotation. A refusal by the API server is no trouble, because the Delivery
-// also records the adoption.
+// object, or another client removed the annotation. If the API server refuses that, markAgain reports nothing, because
+// the Delivery also records the adoption.
 func (a *adoption) markAgain(ctx context.Context, it *item) error {
 	version, err := a.mark(ctx, it, "")
 	switch {
@@ -136,9 +136,9 @@ func (a *adoption) disclaim(ctx context.Context, it *item, found *metav1.Partial
 	return nil
 }
 
-// differences returns the paths at which two states of an object differ, for example ".spec.replicas". It compares two
-// levels. It ignores Fairlead's marks, managedFields, resourceVersion and generation. It returns at most five paths,
-// and then a text with the number of further paths.
+// differences returns the paths of the fields that differ between two states of an object. A path has at most two
+// levels, for example ".spec.replicas". differences ignores Fairlead's marks, managedFields, resourceVersion and
+// generation. It returns at most five paths, and then a text with the number of further paths.
 func differences(before, after map[string]any) []string {
 	var found []string
 	for _, key := range keysOf(before, after) {

@@ -63,7 +63,8 @@ func (a *applier) apply(ctx context.Context, items []*item) error {
 
 // applyItem applies one object in one of three ways. If the Delivery records the object as applied, applyItem applies
 // exactly the object with the recorded uid. If no Delivery listed the object, applyItem sends an apply that can only
-// create it. In every other case, or if that does not succeed, the pass first reads the object to find out whose it is.
+// create it. In every other case the pass first reads the object to find out whose it is. The pass also reads the
+// object if none with the recorded uid exists, or if the create-only apply did not create it.
 func (a *applier) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
 		if it.isNamespace() {
@@ -195,8 +196,8 @@ func (r *refusals) refused(ctx context.Context, it *item, uid types.UID, err err
 		return fmt.Errorf("applying %s to member %s: %w", it, r.conn.Name(), err)
 	}
 	if apierrors.IsNotFound(err) {
-		// The member does not serve the kind any more, because its CRD was deleted after the step resolve; or the namespace is
-		// gone.
+		// Either the member does not serve the kind any more, because its CRD was deleted after the step resolve, or the
+		// object's namespace is gone.
 		if memberapi.IsPathGone(err) {
 			r.conn.DoubtMapping(it.groupKind())
 		}

@@ -25,8 +25,8 @@ const createOnly = "1"
 
 // applyUnlisted sends a create-only apply of an object that is most likely absent, so that the pass need not read the
 // object first. If the apply succeeds, it.due is false afterwards. refusal is the API server's refusal of the apply.
-// The caller then reads the object, because the refusal may be about an existing object of another client. Admission
-// runs before the API server checks the resourceVersion, so a webhook may have refused to change that object.
+// After a refusal the caller reads the object, because an object of another client may have the name. Admission runs
+// before the API server checks the resourceVersion, so a webhook may have refused a change of that other object.
 func (a *applier) applyUnlisted(ctx context.Context, it *item) (refusal, err error) {
 	// Some objects must be read before they are created, and applyUnlisted does nothing for them:
 	//   - a Namespace, because makeNamespace creates it with LabelMade, and an apply must not set that label;

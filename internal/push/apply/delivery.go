@@ -29,11 +29,11 @@ type delivery struct {
 	// seals signs and verifies the seals of Deliveries on this member. The zero value writes no seal and accepts none.
 	seals deliveries.Seals
 
-	// there is the member's Delivery of the wrapper, as the pass last read or wrote it; nil when the member has none.
+	// there holds the wrapper's Delivery on the member, as the pass last read or wrote it; nil when the member has none.
 	// Its spec has no requests for evidence: these are in the field requests.
 	there *v1alpha1.Delivery
-	// requests are the requests for evidence that the Delivery has. A pass neither needs nor changes them: they are no part of what the
-	// wrapper desires, so they make no difference when the pass compares the spec, and each write of the spec keeps them.
+	// requests are the requests for evidence that the Delivery has. A pass neither needs nor changes them. They are no part of the
+	// desired state, so the pass ignores them when it compares two specs. Each write of the spec keeps them.
 	requests []v1alpha1.EvidenceRequest
 	// writes is the number of writes and deletions of the Delivery that the API server accepted.
 	writes int
@@ -73,7 +73,8 @@ func (d *delivery) read(ctx context.Context) error {
 	return nil
 }
 
-// take makes a Delivery from the member the present one, and puts its requests aside.
+// take stores in d.there a Delivery that came from the member. It moves the requests for evidence from the spec of that
+// Delivery to d.requests.
 func (d *delivery) take(found *v1alpha1.Delivery) {
 	d.there, d.requests = found, found.Spec.Requests
 	found.Spec.Requests = nil

@@ -33,8 +33,8 @@ func (v *inventory) spec() v1alpha1.DeliverySpec {
 		spec.Target = &v1alpha1.DeliveryTarget{Revision: v.desired.Revision, Rendering: v.desired.Digest()}
 	}
 	for _, it := range v.items {
-		// The inventory lists refused objects too. The member has its target only when every entry is Applied. So a Pending entry
-		// tells a restarted manager that an object is still missing.
+		// The inventory lists refused objects too. The member has the objects of spec.target only when every entry is Applied.
+		// So a Pending entry tells a restarted manager that an object is still missing.
 		spec.Inventory = append(spec.Inventory, it.entry)
 	}
 	for i := len(v.leaving) - 1; i >= 0; i-- {
@@ -88,8 +88,8 @@ func (v *inventory) isMissing(id plan.ObjectID) bool {
 	return slices.ContainsFunc(v.items, func(it *item) bool { return it.id() == id && it.isMissing() })
 }
 
-// forgetRecorded removes objects from the parameter unrecorded: those whose content the Delivery now records. An object
-// that the pass could not apply stays there, because its entry may record an earlier content.
+// forgetRecorded removes from unrecorded the objects whose content the Delivery now records. An object that the pass
+// could not apply stays in unrecorded, because its entry may record an earlier content.
 func (v *inventory) forgetRecorded(unrecorded plan.UnrecordedOf) {
 	missing := make(map[plan.ObjectID]bool)
 	for _, it := range v.items {

@@ -91,8 +91,8 @@ func (o *objects) applyExactly(ctx context.Context, it *item, uid types.UID, res
 	return it.recordOver(answer)
 }
 
-// applied forgets which kinds the member serves, after a CustomResourceDefinition was applied: the member may serve
-// other kinds now.
+// applied acts on an item after its apply. If the item is a CustomResourceDefinition that was applied, the connection
+// drops its cache of the kinds that the member serves, because the member may serve other kinds now.
 func (o *objects) applied(it *item) {
 	if it.entry.Kind == "CustomResourceDefinition" && it.entry.State == v1alpha1.EntryApplied {
 		o.conn.ForgetMappings()

@@ -18,7 +18,7 @@ import (
 // recalled makes the steps before the step apply without reading the Delivery: it uses the summary of the Delivery that
 // the host has in memory.
 type recalled struct {
-	// summary is that summary; nil when the pass has to read the Delivery.
+	// summary is the summary of the Delivery; nil when the pass has to read the Delivery.
 	summary   *deliveries.Summary
 	desired   *plan.Desired
 	todo      *plan.Work

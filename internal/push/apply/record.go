@@ -97,9 +97,9 @@ func (r *recorder) compare(it *item, entry v1alpha1.InventoryEntry, takeover boo
 			it.recorded = false
 		}
 		if gone, ok := r.todo.Gone[it.id()]; ok && gone == entry.UID && entry.Adopted == "" {
-			// The collector has reported the recorded object as gone. This write clears the uid, so the method make needs no
-			// write of its own. If the object exists after all, the pass reads it and recognises it by its marks. These
-			// marks are not enough to recognise an adopted object, so the entry of such an object keeps the uid.
+			// The collector has reported the recorded object as gone. The intent clears the uid, so the method make need not
+			// write the Delivery for that. If the object exists after all, the pass reads it and recognises it by its marks.
+			// These marks are not enough to recognise an adopted object, so the entry of such an object keeps the uid.
 			it.entry.UID, it.entry.Fields = "", ""
 			it.unlisted = true
 		}

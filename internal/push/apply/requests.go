@@ -17,8 +17,8 @@ import (
 )
 
 // WriteRequests sets the requests for evidence in a Delivery, and returns the Delivery. It changes nothing else, so it needs no pass. The
-// API server answers 422 if the Delivery has another uid, or is of another wrapper. It refuses the write if its CRD lacks the field
-// (memberapi.MissingField).
+// API server answers 422 if the Delivery has another uid, or belongs to another wrapper. It refuses the write if its CRD of
+// Deliveries lacks the field spec.requests (see memberapi.MissingField).
 func WriteRequests(
 	ctx context.Context, conn *member.Conn, key deliveries.Key, delivery, wrapper types.UID, requests []v1alpha1.EvidenceRequest,
 ) (*v1alpha1.Delivery, error) {

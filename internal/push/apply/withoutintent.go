@@ -89,9 +89,9 @@ func (r *recalled) recordPatch(applied []int) []memberapi.Operation {
 	return patch
 }
 
-// saysKeep reports whether an object of the rendering has the annotation keep. Such a rendering needs an intent: a
-// removal obeys the annotation of the object on the member, so the Delivery must not record a rendering with another
-// annotation.
+// saysKeep reports whether an object of the rendering has the annotation keep. Such a rendering needs an intent, because
+// a removal obeys the annotation that the object has on the member. Without an intent, an interrupted pass could leave
+// an object whose annotation differs from that in the rendering that the Delivery records.
 func saysKeep(rendering *render.Rendering) bool {
 	return rendering != nil && slices.ContainsFunc(rendering.Objects, func(o render.Object) bool { return o.Keep != "" })
 }

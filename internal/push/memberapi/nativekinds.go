@@ -16,10 +16,10 @@ import (
 // forgets all of them, and the next passes ask the member again.
 const maxNativeKinds = 1024
 
-// NativeKinds remembers which kinds of one member are native: the API server itself serves such a kind. It is built in,
-// or a CustomResourceDefinition defines it. For a native kind, the API server respects the resourceVersion of a
-// create-only apply. The server of an aggregated API may ignore it, and merge the apply into an object of another
-// client.
+// NativeKinds remembers which kinds of one member are native. A native kind is one that the API server itself serves,
+// because the kind is built in or a CustomResourceDefinition defines it. For a native kind, the API server respects the
+// resourceVersion of a create-only apply. The server of an aggregated API may ignore the resourceVersion, and merge the
+// apply into an object of another client.
 type NativeKinds struct {
 	mu sync.Mutex
 	// byCRD has each kind that the manager has looked up: true if a CRD defines the kind. Built-in kinds are not looked

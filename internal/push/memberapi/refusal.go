@@ -57,7 +57,7 @@ func IsAway(err error) bool {
 
 // ConcernsMember reports whether an error concerns the member as a whole: a network error, a timeout, an overload (429,
 // 502 to 504) or refused credentials (401). The caller then stops all passes on the member. It returns false for a
-// *member.HeldBackError, because then the manager itself did not send the write, for example without a valid lease.
+// *member.HeldBackError: the manager itself held the write back, for example because it had no valid lease.
 func ConcernsMember(err error) bool {
 	if held := (*member.HeldBackError)(nil); errors.As(err, &held) {
 		return false
@@ -128,9 +128,9 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 	}
 }
 
-// notGranted returns the message about a right that the host lacks: the rule that the member needs, and the label of
-// its ClusterRole. If the rule is known, the message leaves out the API server's own text, which would leave no room
-// for the rule in a status line.
+// notGranted returns the message about a permission that the host lacks. The message has the rule that a ClusterRole on
+// the member must have, and the label that this ClusterRole must have. If the rule is not known, the message has the API
+// server's own text instead: a status line has no room for both.
 func notGranted(object, rights string, err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {

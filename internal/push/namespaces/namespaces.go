@@ -30,8 +30,8 @@ type Namespaces struct {
 }
 
 // New gives access to the namespaces of a member. policy says which of them are open to the host. hostLabels reads the
-// labels of a namespace on the host; nil makes namespaces without the Pod Security labels of the host's namespace. cache
-// remembers which namespaces are open; nil remembers none.
+// labels of a namespace on the host. If it is nil, new namespaces do not get the Pod Security labels of the host's
+// namespace. cache remembers which namespaces are open; nil remembers none.
 func New(conn *member.Conn, policy v1alpha1.NamespacePolicy, hostLabels HostLabels, cache *Cache) *Namespaces {
 	return &Namespaces{conn: conn, policy: policy, hostLabels: hostLabels, cache: cache}
 }

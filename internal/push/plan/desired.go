@@ -52,8 +52,8 @@ type Desired struct {
 // Leaving reports whether the wrapper is to leave the member.
 func (d *Desired) Leaving() bool { return d.Rendering == nil }
 
-// IsHeldBy reports whether the member has the desired state, by its Delivery: the Delivery records exactly the desired
-// objects, and all of them as applied. It ignores drift.
+// IsHeldBy reports whether the member has the desired state according to its Delivery: the Delivery records exactly the
+// desired objects, and all of them as applied. It ignores drift. It does not mean that the pair is in the state Held.
 func (d *Desired) IsHeldBy(s *deliveries.Summary) bool { return d.IsRecordedBy(s) && s.Complete }
 
 // IsRecordedBy reports whether the desired state is the target of the Delivery. Some of the objects may not be applied

@@ -33,7 +33,8 @@ type driftBackoff struct {
 	// since is the time at which the drift of the object last ended: the manager repaired the object, or the drift
 	// disappeared without a repair.
 	since time.Time
-	// undone is the time, later than since, at which the object drifted again; zero while the object does not drift.
+	// undone is the time at which the object drifted again after the time in the field since; zero while the object does
+	// not drift.
 	undone time.Time
 	// apart is the pause between repairs; zero while the object is not contested.
 	apart time.Duration

@@ -10,15 +10,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// WhyNoRequests returns why the manager must not or cannot write requests for evidence into the Delivery of a pair; nil if it may. seen is
-// the summary of that Delivery, and last is the outcome of the last pass.
+// WhyNoRequests returns why the manager must not or cannot write requests for evidence into the Delivery of a pair; nil if it may. It also
+// returns nil for a pair without a desired state: the manager then waits until the pair has one. seen is the summary of that Delivery, and
+// last is the outcome of the last pass.
 func WhyNoRequests(memberName string, desired *Desired, seen *deliveries.Summary, last *Outcome) *rules.Problem {
 	if desired == nil {
 		return nil // the loop of the wrappers has not decided yet
 	}
 	if seen == nil {
 		return &rules.Problem{Reason: v1alpha1.ReasonDeliveryNotFound,
-			Message: fmt.Sprintf("member %s has no Delivery of the wrapper yet: its line in the status of the wrapper says why", memberName)}
+			Message: fmt.Sprintf("member %s has no Delivery of the wrapper yet: the line of this member in the status of the wrapper says why", memberName)}
 	}
 	reason := ""
 	switch {

@@ -19,7 +19,7 @@ func TestWhyNoRequestsAreWritten(t *testing.T) {
 		last    Outcome
 	}
 	noDelivery := &rules.Problem{Reason: v1alpha1.ReasonDeliveryNotFound,
-		Message: "member east has no Delivery of the wrapper yet: its line in the status of the wrapper says why"}
+		Message: "member east has no Delivery of the wrapper yet: the line of this member in the status of the wrapper says why"}
 	held := func(reason string) *rules.Problem {
 		return &rules.Problem{Reason: v1alpha1.ReasonPairHeld, Message: "the pair is Held (" + reason + "), so the manager writes nothing to member east"}
 	}

@@ -11,7 +11,7 @@ import (
 // Change describes a pass that uses the summary of the Delivery in the host's memory instead of reading the Delivery.
 // The pass changes the content of objects that the Delivery lists. It neither adds nor drops an object.
 type Change struct {
-	// Work is the work of the pass.
+	// Work is what the pass does besides applying a new desired state.
 	Work *Work
 	// Objects are the objects that the pass is about to apply.
 	Objects []ChangedObject

@@ -79,9 +79,10 @@ func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation
 }
 
-// withUnrepaired returns the outcome of this pass, and adds objects to Unrepaired (parameter still): those that the last
-// pass could not repair and that this pass did not try to repair. If this pass has no problem of its own, the result has
-// the problem of the last pass. The time of the next try of these objects stays the same.
+// withUnrepaired returns the outcome o of this pass with more objects in Unrepaired. These are the objects in the
+// argument still: the pass before (last) could not repair them, and this pass did not try to. If this pass has no
+// problem of its own, the result has the problem of the pass before. The next try of these objects stays due at the
+// same time.
 func (o Outcome) withUnrepaired(last Outcome, still []ObjectID) Outcome {
 	if len(still) == 0 {
 		return o
@@ -98,9 +99,10 @@ func (o *Outcome) retries(now time.Time) bool {
 	return !o.Again.IsZero() && !now.Before(o.Again)
 }
 
-// stillUnrepaired returns the objects of Unrepaired that still drift, and that the next pass did not try to repair. A
-// Secret counts as drifting, because no collector reports the drift of Secrets. todo is the work of the next pass, and
-// desired is its desired state. stillUnrepaired leaves out objects that are no longer desired.
+// stillUnrepaired compares the outcome o of one pass with the pass after it, which has ended too. It returns the objects
+// in o.Unrepaired that still drift and that the later pass did not try to repair. It leaves out objects that are no
+// longer desired. A Secret counts as drifting, because no collector reports the drift of Secrets. desired and todo are
+// the desired state and the work of the later pass.
 func (o *Outcome) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
 	drifting := make(map[ObjectID]bool)
 	for _, d := range seen.Drifts() {

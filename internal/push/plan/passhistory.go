@@ -37,8 +37,8 @@ type Work struct {
 	Secrets []string
 	// IsNew is true if the host knows of no Delivery of the pair, and has made no pass for the pair before.
 	IsNew bool
-	// Recalled is the summary of the Delivery that the host has in memory. With it, the pass can write the Delivery
-	// without reading it. It is nil when the pass has to read the Delivery.
+	// Recalled is the summary of the Delivery that the host has in memory. With this summary, the pass can write the
+	// Delivery without reading the Delivery first. It is nil when the pass has to read the Delivery.
 	Recalled *deliveries.Summary
 	// IsRecorded is true if the last pass recorded in the Delivery all that it did, and the Delivery has not changed
 	// since.
@@ -161,8 +161,8 @@ func (h *History) ForgetOutcome() { h.last = Outcome{} }
 // ForgetRepairs forgets which drifts a pass has tried to repair, because the collector no longer reports any drift.
 func (h *History) ForgetRepairs() { h.repairs.repaired = nil }
 
-// again records that a pass did not succeed, and returns the time until the next try. The parameter first is that time
-// after one such pass. The time doubles with each further pass that does not succeed, up to RetryLater.
+// again records that a pass did not succeed, and returns the wait until the next try. The argument first is the wait
+// after the first such pass. The wait doubles with each further pass that does not succeed, up to RetryLater.
 func (h *History) again(first time.Duration, now time.Time) (wait time.Duration) {
 	wait = max(first, min(first<<min(h.failures, 10), RetryLater))
 	h.failures++

@@ -10,8 +10,8 @@ import (
 
 // Unrecorded remembers the unrecorded objects of all pairs. A pass applied such an object, or tried to apply it,
 // without an intent, and no Delivery records its content yet. The entries of these objects in the Delivery may be
-// wrong. Unrecorded keeps them even if the connection to the member ends or the pair loses its desired state. The zero
-// value has no objects.
+// wrong. Unrecorded remembers the objects even if the connection to the member ends or the pair loses its desired state.
+// The zero value has no objects.
 type Unrecorded struct {
 	mu  sync.Mutex
 	all map[Pair]sets.Set[ObjectID]

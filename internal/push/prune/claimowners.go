@@ -43,8 +43,8 @@ type claimRetention struct {
 }
 
 // spare finds out, under KeepData, whether deleting an object could delete data too. settled is true if this pass must not delete
-// the object. In that case, why is the reason if the pass has to keep the object, and "" otherwise: either the object is gone, or
-// the removal has to wait and spare has added trouble with the reason.
+// the object. The result why then distinguishes two cases. If it is not "", the pass has to keep the object for this reason. If it
+// is "", either the object is gone, or the removal has to wait and spare has added trouble with the reason.
 func (c *claimRetention) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (why string, settled bool, err error) {
 	if !keepsData(c.policy) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
 		return "", false, nil

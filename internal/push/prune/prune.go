@@ -200,7 +200,7 @@ func (p *Pruner) isReleased(r *Removal, found *metav1.PartialObjectMetadata) boo
 // Identify adds missing uids to entries of a Delivery that this wrapper takes over from an earlier wrapper of its name.
 // A pass of the earlier wrapper may have created an object and ended before it recorded the uid. Identify recognises
 // that object by the marks of the earlier wrapper and the rendering in the entry. Without the uid, a later pass could
-// not tell that object from one that the earlier wrapper left to the member.
+// not tell that object from one that the earlier wrapper left on the member for good.
 func (p *Pruner) Identify(ctx context.Context, leaving []*Removal, earlier types.UID) error {
 	for _, r := range leaving {
 		if r.Entry.UID != "" || r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {

@@ -29,8 +29,8 @@ func (r *Removal) GroupKind() schema.GroupKind {
 }
 
 // isAdopted reports whether Fairlead adopted the object. The Delivery and an annotation of the object both record an
-// adoption. If an older CRD without the field adopted was installed on the member since then, the Delivery has lost its
-// record, and only the annotation is left.
+// adoption. If an older CRD without the field adopted was installed on the member after the adoption, the Delivery has
+// lost its record, and only the annotation shows the adoption.
 func (r *Removal) isAdopted(found *metav1.PartialObjectMetadata) bool {
 	return r.Entry.Adopted == v1alpha1.AdoptedYes || marks.IsAdopted(found, r.mark(found))
 }

@@ -2,8 +2,8 @@
 
 // Package binaries provides the programs of a local control plane. It builds them once from an embedded Go module, and keeps them in the user's
 // cache. So a sandbox needs only Go and a Go module proxy, and neither Docker, nor root, nor another download site. The package also
-// uses programs that the user has for envtest, if they have the minor version that the module would build: those in the folder
-// $KUBEBUILDER_ASSETS, and, if no earlier build has the program, those that setup-envtest has downloaded.
+// uses programs that the user has for envtest, if they have the minor version that the module would build. It looks first in the folder
+// $KUBEBUILDER_ASSETS, then in its own earlier builds, and then in the downloads of setup-envtest.
 //
 // Why it is so:
 //

@@ -148,7 +148,7 @@ func assets(getenv func(string) string, p *progress.Printer) (source, bool) {
 }
 
 // downloaded returns the folders in which setup-envtest keeps programs of the needed minor version, the newest version first. p shows the folders of other
-// versions. (kind offers no such folder: its programs are inside its node images.)
+// versions. (The tool kind offers no such folder: its programs are inside its node images.)
 func downloaded(getenv func(string) string, p *progress.Printer) []source {
 	data := getenv("XDG_DATA_HOME")
 	if data == "" {

@@ -23,7 +23,7 @@ import (
 // A token belongs to the UID of its service account. If the account is deleted and created again, the operator has no access until it gets its next token,
 // which takes up to tokenRefresh.
 const (
-	// tokenLife is how long a token is valid. Tokens in pods have the same time.
+	// tokenLife is how long a token is valid. Tokens in pods are valid for the same time.
 	tokenLife = time.Hour
 	// tokenRefresh is the time after which the watcher replaces a token.
 	tokenRefresh = 10 * time.Minute

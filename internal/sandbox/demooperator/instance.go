@@ -13,7 +13,7 @@ import (
 // DeploymentLabel is the label by which Watch selects the operator's Deployments. Its value is Name.
 const DeploymentLabel = "demo.fairlead.dev/operator"
 
-// targetNamespaces is an annotation of the pod template. OLM writes the namespaces that the OperatorGroup selects into it.
+// targetNamespaces is an annotation of the pod template. In this annotation OLM lists the namespaces that the OperatorGroup selects.
 const targetNamespaces = "olm.targetNamespaces"
 
 // Instance has the settings of the operator's process for one Deployment. The same Instance always means the same process.

@@ -43,9 +43,10 @@ type watcher struct {
 	refreshed   map[cache.ObjectName]time.Time // the time of the process's last token
 }
 
-// Watch keeps one process running for each rolled-out Deployment of the operator on a member, until ctx ends. It goes on after outages of the member. It calls
-// Start and Stop from one goroutine, and again after an error. It returns an error only if it cannot start. The processes go on when
-// Watch ends, and the next Watch takes them over. So the program may be killed at any moment.
+// Watch keeps one process running for each rolled-out Deployment of the operator on a member, until ctx ends. It goes on after outages of
+// the member. It calls Start and Stop from one goroutine. If one of them returns an error, Watch calls it again later. Watch itself
+// returns an error only if it cannot start. The processes go on when Watch ends, and the next Watch takes them over. So it does no harm
+// to kill the program that calls Watch.
 func Watch(ctx context.Context, o WatchOptions) error {
 	client, err := kubernetes.NewForConfig(o.REST)
 	if err != nil {

@@ -38,7 +38,7 @@ type watchedMember struct {
 }
 
 // watching runs f while Watch runs on a fake member, in a synctest bubble with a clock of its own. It returns when Watch has ended. Deployment "rolling"
-// exists from the start, in the middle of a rollout. before are the Deployments that have a process from the start.
+// exists from the start, in the middle of a rollout. The argument before names the Deployments that have a process from the start.
 func watching(t *testing.T, f func(ctx context.Context, m *watchedMember), before ...string) *watchedMember {
 	rolling := rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Name, d.Generation = "rolling", 3 })
 	m := &watchedMember{t: t, client: fake.NewClientset(rolling), dir: filepath.Join(t.TempDir(), "operators")}

@@ -26,7 +26,8 @@ const (
 	ready = "READY"
 )
 
-// These bound the steps. A step takes a second or two, and several times as long on a busy laptop.
+// definitionsWithin and readyWithin bound two steps. A step takes a second or two, and several times as long on a busy laptop. lookAgain
+// is the time between two looks at whether a step is done.
 const (
 	definitionsWithin = time.Minute
 	readyWithin       = 2 * time.Minute
@@ -82,7 +83,8 @@ func (c Cluster) startCatalog() error {
 	return c.writeCatalog(demooperator.Versions()[:1])
 }
 
-// newClient returns a client for OLM's kinds. It repeats discovery when it does not know a kind, because the API server may have begun to serve it.
+// newClient returns a client for OLM's kinds. When the client does not know a kind, it repeats discovery, because the API server may have
+// begun to serve that kind.
 func newClient(c Cluster) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, operatorsv1alpha1.AddToScheme} {
@@ -146,8 +148,8 @@ func apply(ctx context.Context, api client.Client, o client.Object) error {
 	return nil
 }
 
-// waitConnected waits until OLM reports a connection to the catalog that it has opened since the given time. OLM reads a changed catalog only over a new
-// connection.
+// waitConnected waits until OLM reports that it has opened a new connection to the catalog's server, not earlier than the time in the
+// argument since. OLM reads a changed catalog only over a new connection.
 func (c Cluster) waitConnected(ctx context.Context, api client.Client, since time.Time) error {
 	since = since.Truncate(time.Second) // times in the API have no fractions of a second
 	seen := "OLM has written no connection state into its status"

@@ -90,7 +90,7 @@ func (s *Step) Update(format string, args ...any) {
 // Done ends the step with success.
 func (s *Step) Done() { s.Donef("%s", s.what) }
 
-// Donef ends the step with success and shows this text in place of the step's.
+// Donef ends the step with success and shows this text in place of the step's own text.
 func (s *Step) Donef(format string, args ...any) {
 	s.end("✓ " + fmt.Sprintf(format, args...) + " (" + Seconds(time.Since(s.began)) + ")")
 }
