@@ -94,7 +94,7 @@ func TestTheStatusNamesTheTokenThatIsNotRenewed(t *testing.T) {
 		return c.Message
 	}
 	for kind, words := range map[string][]string{
-		v1alpha1.ConditionReady: {"the manager could not renew the token of fairlead-collector, which ends on " + now.Add(10*time.Minute).Format(time.DateOnly), "see CollectorReady"},
+		v1alpha1.ConditionReady: {"the manager has not been able to renew the token of fairlead-collector, which ends on " + now.Add(10*time.Minute).Format(time.DateOnly), "see condition CollectorReady"},
 		v1alpha1.ConditionCollectorReady: {"account fairlead-system/fairlead-collector since " + now.Add(-30*time.Minute).Format(time.RFC3339),
 			"ends on " + now.Add(10*time.Minute).Format(time.RFC3339), "hostctl join east --cluster-kubeconfig FILE", "no rule allows it"},
 	} {

@@ -122,7 +122,7 @@ func (d statusWriter) overdue() string {
 		see string
 	}{{d.renewal.Overdue, v1alpha1.ConditionCredentialsValid}, {d.renewal.CollectorOverdue, v1alpha1.ConditionCollectorReady}} {
 		if o.Overdue != nil {
-			fmt.Fprintf(&b, "; the manager could not renew the token of %s, which ends on %s; see %s", o.Account, o.Expires.UTC().Format(time.DateOnly), o.see)
+			fmt.Fprintf(&b, "; the manager has not been able to renew the token of %s, which ends on %s; see condition %s", o.Account, o.Expires.UTC().Format(time.DateOnly), o.see)
 		}
 	}
 	return b.String()
@@ -134,8 +134,8 @@ func notRenewed(name string, o *tokens.Overdue) string {
 	if o == nil {
 		return ""
 	}
-	return fmt.Sprintf("; the manager could not renew the token of the member's account %s/%s since %s, and it ends on %s. Run `hostctl join %s "+
-		"--cluster-kubeconfig FILE` before that: %v", v1alpha1.SystemNamespace, o.Account,
+	return fmt.Sprintf("; the manager has not been able to renew the token of the member's account %s/%s since %s. The token ends on %s. "+
+		"Run `hostctl join %s --cluster-kubeconfig FILE` before that. The last error: %v", v1alpha1.SystemNamespace, o.Account,
 		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, o.Err)
 }
 
@@ -243,7 +243,7 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the unjoin has stopped the collector in the manager")
 	case d.ended != nil:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has written no heartbeat since; the manager is starting it again. "+
-			"If that does not help, look at the manager's log and run `hostctl join %s --cluster-kubeconfig FILE` again: %v",
+			"If that does not help, look at the manager's log and run `hostctl join %s --cluster-kubeconfig FILE` again. Why it ended: %v",
 			d.ended.at.UTC().Format(time.RFC3339), mc.Name, d.ended.err)
 	case s.CollectorRefused:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
@@ -253,7 +253,7 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 			"run `hostctl join %s --cluster-kubeconfig FILE` again, which restores the roles", collectorAccount, mc.Name)
 	case d.renewal.Shared && !s.Heartbeat.IsZero() && d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector has written no heartbeat since %[3]s. The host's Secret has no token "+
-			"of the account %[2]s, and the host's own account may not write heartbeats: run `hostctl join %[1]s --cluster-kubeconfig FILE` again",
+			"of the account %[2]s, and the member does not allow the host's own account to write heartbeats: run `hostctl join %[1]s --cluster-kubeconfig FILE` again",
 			mc.Name, collectorAccount, s.HeartbeatChanged.UTC().Format(time.RFC3339))
 	case s.CollectorSilent:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector in the manager has written no heartbeat since %s: look for the member in the manager's log, "+

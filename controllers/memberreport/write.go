@@ -223,7 +223,7 @@ func (p *reconciliation) delete(ctx context.Context, name string, is *knownRepor
 	obj := &v1alpha1.MemberReport{ObjectMeta: metav1.ObjectMeta{Namespace: p.id.Beside(), Name: name}}
 	err := p.client.Delete(ctx, obj, client.Preconditions{UID: &is.uid})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("deleting MemberReport %s/%s, which no member shows any more: %w", obj.Namespace, name, err)
+		return fmt.Errorf("deleting MemberReport %s/%s, for which no member has evidence any more: %w", obj.Namespace, name, err)
 	}
 	delete(p.known.byName, name)
 	p.known.deleted[name] = deletion{uid: is.uid, at: p.now}

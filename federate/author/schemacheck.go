@@ -51,8 +51,8 @@ func misfits(m Manifest) []error {
 	return all
 }
 
-// fieldIsOpen reports whether a misfit is the missing placement. The function misfits does not report the missing
-// placement, because `hostctl render` needs no placement when the user names the cluster.
+// fieldIsOpen reports whether an error of the validator says that the placement is missing. misfits leaves this error
+// out, because `hostctl render` needs no placement when the user names the cluster.
 func fieldIsOpen(misfit *openapierrors.Validation) bool {
 	return misfit.Name == "spec.placement.clusters" && misfit.Code() == openapierrors.RequiredFailCode
 }

@@ -19,8 +19,8 @@ const (
 
 // scopes determines the scopes of the kinds in one input.
 type scopes struct {
-	// The map said has the scopes that the author gave with flags. They take precedence over those in the map defined.
-	// The map defined has the scopes from the CRDs in the input.
+	// said has the scopes that the author gave with flags. defined has the scopes from the CRDs in the input. If both
+	// have a kind, said takes precedence.
 	said, defined map[schema.GroupKind]Scope
 	// lookup asks an API server for the scope of a kind; nil if there is no API server to ask.
 	lookup func(schema.GroupVersionKind) (Scope, error)

@@ -39,7 +39,8 @@ func isMarker(line []byte) bool {
 	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank reports whether a document has only comments and the line `---`. Messages do not count such a document.
+// isBlank reports whether a document has only comments and the line `---`. The document numbers in messages skip such a
+// document.
 func isBlank(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if isMarker(line) {

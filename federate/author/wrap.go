@@ -22,18 +22,18 @@ import (
 type Options struct {
 	// Namespace is the namespace for namespaced objects whose manifest has none; "" makes such an object an error.
 	Namespace string
-	// Bundle is the name of the wrappers if a wrapper is to hold several objects: one wrapper for each namespace, and
-	// one for all cluster-scoped objects. With "", each object gets a wrapper of its own.
+	// Bundle is the name of the wrappers if Wrap shall put several objects into one wrapper. Wrap then makes one wrapper
+	// for each namespace, and one for all cluster-scoped objects. With "", each object gets a wrapper of its own.
 	Bundle string
 	// Clusters is the placement of all wrappers. With nil the output has a Placeholder, and admission refuses the
 	// wrapper.
 	Clusters *v1alpha1.ClusterSelection
 	// Scopes are the scopes that the author has given for kinds. They take precedence over all other sources of scopes.
 	Scopes map[schema.GroupKind]Scope
-	// HasNamespace reports whether the host has a namespace; nil if hostctl is not connected to the host.
+	// HasNamespace reports whether a namespace exists on the host; nil if hostctl is not connected to the host.
 	HasNamespace func(namespace string) (bool, error)
 	// Lookup asks an API server for the scope of a kind if no other source has it; nil if hostctl is not connected to
-	// one.
+	// an API server.
 	Lookup func(schema.GroupVersionKind) (Scope, error)
 }
 
@@ -179,8 +179,8 @@ func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error
 	return i, texts, admissible(i)
 }
 
-// admissible checks one object in a wrapper of its own with overrides.Validate, as admission does. So the error can
-// name the object's place in the input.
+// admissible checks one object with overrides.Validate, which admission also uses. It puts the object alone into a
+// wrapper, so that the error can name the object's place in the input.
 func admissible(i *item) error {
 	everywhere := &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}
 	alone := &Wrapper{Objects: []*unstructured.Unstructured{i.Object}, Clusters: everywhere}

@@ -30,8 +30,8 @@ type Cause struct {
 	Message string `json:"message,omitempty"`
 	// Sample is the member that has been in this state for the longest time; "" without members.
 	Sample string `json:"sample,omitempty"`
-	// MayFollowFrom is the reason of another cause in the list. This cause may be a consequence of that one. It is ""
-	// if there is no such cause.
+	// MayFollowFrom is the reason of another cause in the list, of which this cause may be a consequence; "" if the list
+	// has no such cause.
 	MayFollowFrom string `json:"mayFollowFrom,omitempty"`
 	// Next is the next step for a person, in one sentence; "" if the table of steps does not have the reason.
 	Next string `json:"next,omitempty"`
@@ -43,7 +43,7 @@ type Cause struct {
 	text string // the normalized message
 }
 
-// Member is one member of a cause.
+// Member is one member that has a cause.
 type Member struct {
 	Name string `json:"name"`
 	// Since is the time at which the state or the revision of the member last changed.
@@ -73,8 +73,8 @@ type key struct {
 	text   string
 }
 
-// fold makes the causes of the lines. It does not compare the messages of members that the manager does not reach: each has the
-// error of another connection, and all mean the same.
+// fold makes causes from the lines: lines that are not Healthy, with the same reason, state and normalized message, become one cause.
+// For members that the manager cannot reach, it ignores the messages: they are errors of different connections, and all mean the same.
 func fold(lines []v1alpha1.ClusterStatus) []Cause {
 	groups := make(map[key][]*v1alpha1.ClusterStatus)
 	for i := range lines {
@@ -112,9 +112,9 @@ func earlier(a, b *v1alpha1.ClusterStatus) int {
 	return cmp.Or(a.LastTransitionTime.Compare(b.LastTransitionTime.Time), cmp.Compare(a.Name, b.Name))
 }
 
-// ofWrapper makes the cause that concerns the wrapper itself and no single member. Either the manager cannot render the spec, or
-// the placement selects no member, names a member that does not exist, or waits for the approval of a removal. A wrapper that is
-// being deleted has no such cause.
+// ofWrapper makes the cause that concerns the wrapper itself and no single member; ok is false if there is none. The cause is
+// one of four: the manager cannot render the spec, the placement selects no member, the placement names a member that does not exist,
+// or a removal waits for approval. A wrapper that is being deleted has no such cause.
 func ofWrapper(status *v1alpha1.WrapperStatus) (Cause, bool) {
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	placed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPlaced)
@@ -143,7 +143,8 @@ func objectOf(message string) string {
 	return ""
 }
 
-// explain fills in what follows from the reason, and from the other causes.
+// explain fills in NeedsPerson, Next and Documentation, which follow from the reason and the state, and MayFollowFrom, which follows
+// from the other causes.
 func (c *Cause) explain(wrapper string, all []Cause) {
 	c.NeedsPerson = c.urgency() == urgencyPerson || c.State == v1alpha1.StateUnreachable
 	c.Next, c.Documentation = stepOf(c.Reason, wrapper)

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxRead is the number of bytes that count in a message. The schema allows 256.
+	// maxRead is the number of bytes that Normalize reads of a message. The schema allows 256, so it reads every valid message whole.
 	maxRead = 1024
-	// maxCompared is the number of bytes that count in a message that was cut. The place of the cut depends on the parts that
-	// differ between the members, so the last words do not count.
+	// maxCompared is the number of bytes that Normalize keeps of a message that was cut. The place of the cut depends on the parts that
+	// differ between the members, so the last words of two such messages may differ without a reason.
 	maxCompared = 160
 	// replaced stands for each part that differs between members. It has one byte, so that a text never becomes longer.
 	replaced = "#"
@@ -55,8 +55,8 @@ var (
 // shown. It is at most as long as the message, and normalizing it again changes nothing. The parameter member is the name of the
 // member, or "" if all messages are of one member.
 //
-// A number after the word code stays, because exit codes tell causes apart. Numbers inside words stay, because the versions of images
-// tell causes apart, too.
+// A number after the word "code" stays, because different exit codes have different causes. Numbers inside words stay, because different
+// versions of an image may have different causes, too.
 func Normalize(member, message string) string {
 	message = strings.ToValidUTF8(message[:min(len(message), maxRead)], "")
 	text := strings.Join(strings.Fields(message), " ")

@@ -72,8 +72,8 @@ var consequences = map[string][]string{
 	oomKilled:                  append([]string{crashLoopBackOff, backoffLimitExceeded}, tooFew...),
 }
 
-// unscheduledBy returns the reasons that a claim without a volume causes: those in the argument others, the reason of
-// pods that the scheduler does not place, and the reasons of a workload with too few ready pods.
+// unscheduledBy returns the reasons that follow when a claim has no volume: the reason of pods that the scheduler does
+// not place, the reasons of a workload with too few ready pods, and those in the argument others.
 func unscheduledBy(others ...string) []string {
 	return append(append(others, unschedulable), tooFew...)
 }

@@ -9,7 +9,7 @@ import (
 
 // The limits of answers. The schema of a Delivery has the first two, too.
 const (
-	// MaxAnswers is how many requests a Delivery may have, and so how many answers.
+	// MaxAnswers is the greatest number of requests of a Delivery, and of answers.
 	MaxAnswers = 4
 	// MaxAnswerLogs bounds all logs of an answer, in bytes.
 	MaxAnswerLogs = 32 << 10
@@ -24,14 +24,14 @@ func Answer(events []Event, containers []Container) v1alpha1.Evidence {
 	return e
 }
 
-// RawLog returns how many bytes of each log the collector reads for an answer with this number of containers: twice the log's equal share
-// of the answer, because redaction and cleaning make a log shorter.
+// RawLog returns how many bytes of each log the collector reads for an answer with this number of containers. It is about twice what the
+// answer has room for, because redaction and cleaning make a log shorter.
 func RawLog(containers int) int {
 	return min(MaxAnswerLogs, max(2*MaxAnswerLogs/max(containers, 1), 2*maxLog))
 }
 
-// BoundAnswers returns the answers, cut to 64 KiB together. Each answer in turn may take an equal share of the bytes that the answers
-// before it did not use. BoundAnswers does not change the argument.
+// BoundAnswers returns the answers, cut to 64 KiB together. It goes through them in order: it divides the bytes that are left by the
+// number of answers that are left, and cuts the next answer to the result. BoundAnswers does not change the argument.
 func BoundAnswers(answers []v1alpha1.EvidenceAnswer) []v1alpha1.EvidenceAnswer {
 	answers = answers[:min(len(answers), MaxAnswers)]
 	var kept []v1alpha1.EvidenceAnswer

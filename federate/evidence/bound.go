@@ -46,9 +46,9 @@ func IsEmpty(e *v1alpha1.Evidence) bool {
 	return e == nil || len(e.Events) == 0 && len(e.Containers) == 0
 }
 
-// Bound returns the evidence of the first 16 objects that have some, cut to 32 KiB. If it has to cut, each object in turn may take an
-// equal share of the bytes that the objects before it did not use. Bound does not change the argument. The evidence of each object has
-// to come from Of, Merge or an earlier call of Bound.
+// Bound returns the evidence of the first 16 objects that have some, cut to 32 KiB. If it has to cut, it goes through the objects in
+// order: it divides the bytes that are left by the number of objects that are left, and cuts the next object's evidence to the result.
+// Bound does not change the argument. The evidence of each object has to come from Of, Merge or an earlier call of Bound.
 func Bound(objects []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
 	var all []v1alpha1.ObjectEvidence
 	total := 0

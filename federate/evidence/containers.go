@@ -16,12 +16,13 @@ import (
 // Container is a container that does not run or is not ready. Pick fills in all fields but the two logs.
 type Container struct {
 	Namespace, Pod, Name string
-	// State is Waiting, Running or Terminated, and Reason why the container is in this state; "" if the kubelet has written none.
+	// State is Waiting, Running or Terminated. Reason is the reason of the state; "" if the kubelet has written none.
 	State, Reason string
 	Restarts      int32
-	// HasLog is true if the kubelet has a log of the present or the last run, and HasPreviousLog if it also has one of the run before.
+	// HasLog is true if the kubelet has a log of the present run or, if none runs, of the last run. HasPreviousLog is true if it also has
+	// a log of the run before that.
 	HasLog, HasPreviousLog bool
-	// Log and PreviousLog are the ends of these logs, as the member sent them. Each starts at the beginning of a line.
+	// Log and PreviousLog are the ends of these two logs, as the member sent them. Each starts at the beginning of a line.
 	Log, PreviousLog string
 
 	crashed bool
@@ -34,8 +35,8 @@ const (
 	StateTerminated = "Terminated"
 )
 
-// Pick returns at most 8 containers of the pods: containers that do not run or are not ready, except those that have done their work.
-// Containers that have ended at least once come first.
+// Pick returns at most 8 containers of the pods: containers that do not run or are not ready, except those that were to end and have
+// ended with exit code 0. Containers that have ended at least once come first.
 func Pick(pods []*health.PodObject) []Container {
 	var picked []Container
 	for _, p := range pods {
@@ -85,7 +86,7 @@ func PickAll(pods []*health.PodObject) (picked []Container, all int) {
 	return picked, all
 }
 
-// containerOf returns a container without its logs. hasEnded is true if a run before the present state has ended.
+// containerOf returns a container without its logs. hasEnded is true if the status records an earlier run that has ended.
 func containerOf(p *health.PodObject, name string, restarts int32, state *corev1.ContainerState, hasEnded bool) Container {
 	found := Container{
 		Namespace: p.Metadata.Namespace, Pod: p.Metadata.Name, Name: name, Restarts: max(restarts, 0),
@@ -120,14 +121,15 @@ func nodeIsLost(p *health.PodObject) bool {
 
 // logLimits bound the logs of one object.
 type logLimits struct {
-	// one bounds one log, and all bounds all logs, in bytes.
+	// The field one is the limit of each log, and the field all is the limit of all logs together, in bytes.
 	one, all int
-	// text redacts and cleans a log.
+	// text is the function that redacts and cleans a log.
 	text func(string) string
 }
 
-// observed returns the containers with redacted and cleaned texts. Their logs share the limit limits.all: each log in turn may take an
-// equal share of the bytes that the logs before it did not use.
+// observed returns the containers with redacted and cleaned texts. Their logs share the limit limits.all. observed goes through the logs
+// in order: it divides the bytes that are left by the number of logs that are left, and cuts the next log to the result, or to limits.one
+// if that is less.
 func observed(containers []Container, limits logLimits) []v1alpha1.ObservedContainer {
 	var all []v1alpha1.ObservedContainer
 	logs := 0

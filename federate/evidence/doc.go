@@ -3,7 +3,7 @@
 // Package evidence makes the evidence about an object that is not healthy from what the collector reads on the member: events, pods,
 // and the ends of logs. The collector writes the evidence into the status of the Delivery.
 //
-// Of makes the evidence of one object. It folds events that say the same about different objects into one: for example, if none of a
+// Of makes the evidence of one object. It joins events that say the same about different objects into one: for example, if none of a
 // Deployment's pods can be scheduled, their events differ only in the names of the pods. Pick chooses the containers whose logs are worth
 // reading. Bound takes the evidence of all objects of a Delivery and cuts it to the size that a Delivery may have.
 //
@@ -16,6 +16,7 @@
 // of Deliveries, because the API server refuses a status as a whole.
 //
 // Sizes. An object has at most 20 events, 8 containers, and 8 KiB of logs, of which one log has 4 KiB at most. As JSON, an object has at
-// most 16 KiB, and all objects of a Delivery have 32 KiB. The sizes of JSON count, because a quotation mark or a "<" in a log takes up to
-// six bytes there, and the host bounds what it reads of a member by bytes. The logs in one answer have 32 KiB, and all answers of a Delivery 64 KiB.
+// most 16 KiB, and all objects of a Delivery have 32 KiB. These two limits are for the encoded JSON: there, a quotation mark or a "<" of a
+// log takes up to six bytes, and the host bounds what it reads of a member by bytes. The logs in one answer have at most 32 KiB, and all
+// answers of a Delivery at most 64 KiB.
 package evidence

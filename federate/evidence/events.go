@@ -81,7 +81,7 @@ func (e *Event) observed() (o v1alpha1.ObservedEvent, ok bool) {
 
 // Fits reports whether the schema accepts an event whose texts are clean and short enough.
 func Fits(o *v1alpha1.ObservedEvent) bool {
-	// A year needs four digits in UTC, or JSON has no form for the time.
+	// In JSON the year of a time, in UTC, has four digits. So JSON has no form for a time after the year 9999.
 	year := o.LastTime.UTC().Year()
 	return o.Kind != "" && o.Name != "" && o.Reason != "" && o.Count >= 1 && !o.LastTime.IsZero() && year >= 1 && year <= 9999 &&
 		(o.Type == corev1.EventTypeNormal || o.Type == corev1.EventTypeWarning)

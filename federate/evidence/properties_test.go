@@ -101,7 +101,7 @@ func check(t *testing.T, validator *validate.SchemaValidator, objects []v1alpha1
 	}
 }
 
-// checkName checks a name, in which the secret is no fault: names are not redacted, because they look like random text.
+// checkName checks a name. A name may contain the secret: the package does not redact names, because they look like random text.
 func checkName(t *testing.T, name string) {
 	t.Helper()
 	checkText(t, strings.ReplaceAll(name, "hunter2", ""), "")

@@ -17,11 +17,11 @@ import (
 // take of the host's memory.
 const MaxOnMember = 32
 
-// Ask is a report with a request that may be sent.
+// Ask is the request of one report. Check has found nothing that keeps it from being sent.
 type Ask struct {
 	// Report identifies the report, for example by namespace and name.
 	Report string
-	// Created is when the report was created, and Expires when it ends.
+	// Created is when the report was created. Expires is when the request ends.
 	Created, Expires time.Time
 	// Delivery identifies the Delivery that gets the request.
 	Delivery string
@@ -46,12 +46,13 @@ func (a *Ask) asks(r *v1alpha1.EvidenceRequest) bool {
 type Assigned struct {
 	// Lists has the requests of each Delivery, sorted by object and type.
 	Lists map[string][]v1alpha1.EvidenceRequest
-	// Waiting has the reports for which there was no place.
+	// Waiting has the reports whose requests no Delivery gets, because the limits are reached.
 	Waiting map[string]bool
 }
 
-// Assign returns the requests that the Deliveries of one member get: at most 4 each, and 32 in all. Reports that ask for the same evidence
-// share a request, which lasts until the last of them ends and leaves out no line that one of them wants. The oldest reports come first.
+// Assign returns the requests that the Deliveries of one member get: at most 4 each, and 32 in all. If there are more, the oldest reports
+// come first. Reports that ask for the same evidence share a request. It lasts until the last of these reports ends, and asks for every
+// log line for which one of them asks.
 func Assign(asks []Ask) Assigned {
 	asks = slices.SortedFunc(slices.Values(asks), func(a, b Ask) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Report, b.Report)) })
 	out, total := Assigned{Lists: make(map[string][]v1alpha1.EvidenceRequest), Waiting: make(map[string]bool)}, 0

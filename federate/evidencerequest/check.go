@@ -27,15 +27,16 @@ func Expires(report *v1alpha1.MemberReport) time.Time {
 	return report.Spec.Expires.Time
 }
 
-// Problem is why a request is not sent, or not answered: a reason of conditions.go, and a sentence with the way out.
+// Problem is why the manager does not send a request, or why there is no answer. Reason is one of the reasons in conditions.go of the
+// API. Message tells the person what to do.
 type Problem struct{ Reason, Message string }
 
 func problem(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Identity returns the wrapper that a report names, as a Delivery identifies it. ok is false if the report is not in the namespace where
-// reports about this wrapper have to be.
+// Identity returns the identity of the wrapper that a report names, in the form that Deliveries have. ok is false if the report is not in
+// the namespace where reports about this wrapper have to be.
 func Identity(report *v1alpha1.MemberReport) (id v1alpha1.WrapperIdentity, ok bool) {
 	w := &report.Spec.Wrapper
 	id = v1alpha1.WrapperIdentity{Kind: w.Kind, Name: w.Name, UID: w.UID}
@@ -45,8 +46,8 @@ func Identity(report *v1alpha1.MemberReport) (id v1alpha1.WrapperIdentity, ok bo
 	return id, id.Beside() == report.Namespace
 }
 
-// Check returns why a request must not be sent; nil if it may. w is the wrapper that Identity names; nil if the host has none, or if the
-// report is in a wrong namespace. The messages tell nothing about wrappers in other namespaces.
+// Check returns why a request must not be sent; nil if it may be sent. w is the wrapper that Identity names; nil if it does not exist on
+// the host, or if the report is in a wrong namespace. The messages tell nothing about wrappers in other namespaces.
 func Check(report *v1alpha1.MemberReport, w v1alpha1.Wrapper, hasCluster bool) *Problem {
 	spec := &report.Spec
 	gk := schema.GroupKind{Group: spec.Object.Group, Kind: spec.Object.Kind}

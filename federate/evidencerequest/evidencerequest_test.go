@@ -115,7 +115,7 @@ func TestAReportLastsAnHourAtMost(t *testing.T) {
 	}
 }
 
-// ask makes the request of report number n for a Delivery, created in this order.
+// ask makes the request of report number n for a Delivery. A report with a greater number was created later.
 func ask(n int, delivery string, change func(*Ask)) Ask {
 	a := Ask{Report: fmt.Sprint("r", n), Created: now.Add(time.Duration(n) * time.Second), Expires: now.Add(time.Minute), Delivery: delivery, Type: v1alpha1.EvidenceLogs, Object: deployment}
 	if change != nil {

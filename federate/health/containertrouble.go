@@ -31,13 +31,13 @@ const (
 	// restartsUntilFailing is the number of restarts from which on a container counts as failing. Many programs end once or twice
 	// at their start, while they wait for another program.
 	restartsUntilFailing = 2
-	// crashMemory is the time for which a container that runs again still counts as crashing. The kubelet forgets its crashes after
-	// this time.
+	// crashMemory is the time for which a container that runs again still counts as crashing. After this time the kubelet, too, forgets
+	// the container's crashes.
 	crashMemory = 10 * time.Minute
 )
 
-// troubleOfContainer returns the cause in one container of a pod that is not ready; nil if the container is ready or has done its
-// work, or if the kubelet has written no state.
+// troubleOfContainer returns why one container keeps its pod from being ready. It returns nil if the container is ready, if it was to
+// end and has ended with exit code 0, or if the kubelet has written no state.
 func troubleOfContainer(p *PodObject, c *containerStatus, now time.Time) *Trouble {
 	if c.Ready {
 		return nil
@@ -68,7 +68,7 @@ func troubleOfContainer(p *PodObject, c *containerStatus, now time.Time) *Troubl
 	return &Trouble{Container: c.Name, rank: rankReady, reason: v1alpha1.ReasonPodNotReady, words: "container " + c.Name + " runs and is not ready", Event: ProbeEvent}
 }
 
-// troubleOfWaiting returns the cause in a container that waits.
+// troubleOfWaiting returns why a container in the state Waiting does not run.
 func troubleOfWaiting(p *PodObject, c *containerStatus, waits *corev1.ContainerStateWaiting) *Trouble {
 	last := c.LastTerminationState.Terminated
 	switch {
@@ -86,7 +86,7 @@ func troubleOfWaiting(p *PodObject, c *containerStatus, waits *corev1.ContainerS
 	case slices.Contains(cannotCreate, waits.Reason) || waits.Reason == waitsCrashLoopBackOff:
 		return &Trouble{Container: c.Name, rank: rankCreate, failing: true, reason: waits.Reason, words: withDetail("container "+c.Name+" does not start", waits.Message)}
 	}
-	// ContainerCreating or PodInitializing: without an event, the container starts as usual.
+	// The reason is ContainerCreating or PodInitializing. The container starts as usual, unless a Warning event reports a problem.
 	return &Trouble{Container: c.Name, rank: rankStart, words: "container " + c.Name + " has not started", Event: StartEvent}
 }
 
@@ -105,7 +105,7 @@ func crashed(p *PodObject, c *containerStatus, ended *corev1.ContainerStateTermi
 	return t
 }
 
-// ended fills in how a container ended. A message that the container left replaces its log.
+// ended fills in how a container ended. If the container wrote a termination message, that message replaces its log.
 func (t *Trouble) ended(p *PodObject, c *containerStatus, ended *corev1.ContainerStateTerminated, log Log) {
 	t.Container, t.Log = c.Name, log
 	after := ""

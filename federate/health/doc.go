@@ -28,8 +28,8 @@
 // A ClusterExtension (OLM v1) is Healthy only when the installed version is one that its spec asks for. OLM's conditions can
 // be those of the earlier version for a moment, and without this rule a wave would pass with that version.
 //
-// If the pods of a workload, or of the operator of a Subscription, do not run, the verdict begins with the first cause among the pods.
-// FirstTrouble and CannotCreate find the cause, and Trouble.Tell makes an Explanation of it.
+// If the pods of a workload, or of the operator of a Subscription, do not become ready, the verdict begins with the cause that may have
+// brought about the others. FirstTrouble and CannotCreate find this cause, and Trouble.Tell makes an Explanation of it.
 //
 // Text from a member is data: secrets in it are redacted (package redact), and Clean bounds it and removes the characters that a terminal would obey.
 package health

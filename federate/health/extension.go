@@ -53,7 +53,8 @@ func extensionOf(obj *unstructured.Unstructured) *extension {
 		since:       changedAt(obj),
 	}
 	// The condition Progressing is True while OLM rolls out, while it retries, and after it has succeeded. So its lastTransitionTime
-	// does not show a change between these; only managedFields do. Without them, the debounce of an upgrade begins at the apply.
+	// does not show when OLM went from one of these to the next; only managedFields show it. If managedFields lack the status, the
+	// debounce of an upgrade begins at the apply.
 	for _, changed := range []time.Time{statusChangedAt(obj), e.installed.since, e.progressing.since, e.available.since} {
 		if changed.After(e.since) {
 			e.since = changed
@@ -63,8 +64,8 @@ func extensionOf(obj *unstructured.Unstructured) *extension {
 }
 
 // judgeClusterExtension judges a ClusterExtension by the conditions of OLM v1, and by the installed version. The conditions
-// Installed and Progressing do not suffice: OLM may repeat those of the installed bundle for the new generation, before it begins
-// to roll out the next bundle. A wave would then pass on the earlier version.
+// Installed and Progressing do not suffice. After a change of the spec, OLM may first report the earlier bundle's success for the
+// new generation, and only then begin to roll out the next bundle. A wave would then pass with the earlier version.
 func judgeClusterExtension(obj *unstructured.Unstructured, now time.Time) Verdict {
 	e := extensionOf(obj)
 	v := e.judge(now.Sub(e.since))

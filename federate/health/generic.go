@@ -83,8 +83,8 @@ func hasCurrentStatus(obj *unstructured.Unstructured, changed time.Time) bool {
 	return false
 }
 
-// changedAt returns when the manager last applied the object, by managedFields. It ignores applies of the status. If there is no
-// such entry, it returns when the object was created.
+// changedAt returns when the manager last applied the object, by managedFields. It ignores applies of the status. If managedFields
+// have no entry of the manager, it returns when the object was created.
 func changedAt(obj *unstructured.Unstructured) time.Time {
 	changed := obj.GetCreationTimestamp().Time
 	for _, e := range obj.GetManagedFields() {

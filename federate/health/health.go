@@ -40,7 +40,7 @@ type Related struct {
 	Classes map[string]Class
 	// Warning is the newest Warning event about the object; nil if there is none.
 	Warning *Warning
-	// Explanation is the first cause among the object's pods; nil if there is none, or if the caller has not read the pods.
+	// Explanation is why the object's pods do not become ready; nil if no pod has such a cause, or if the caller has not read the pods.
 	Explanation *Explanation
 	// PodsRefused is true if the member does not allow the caller to read the object's pods.
 	PodsRefused bool

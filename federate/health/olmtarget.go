@@ -79,7 +79,7 @@ func judgePendingPlan(related Related, installed, current, target string, now ti
 	case isAhead(installed, target):
 		return aheadOfTarget(installed, target)
 	case target == v1alpha1.TargetLatest && installed == "":
-		return waiting(v1alpha1.ReasonVersionPending, said+"until the manager takes a version, by what the first wave is offered")
+		return waiting(v1alpha1.ReasonVersionPending, said+"until the manager takes a version from the reports of the first wave")
 	}
 	pending := progressing(v1alpha1.ReasonInstallPlanPending, said+"for the manager")
 	if related.CSV == nil || related.CSV.GetName() != installed {
@@ -97,7 +97,7 @@ func judgePendingPlan(related Related, installed, current, target string, now ti
 }
 
 // judgeStep judges a Subscription with a target whose installed CSV has succeeded. This CSV is the target, or a step on the way
-// to it. While the manager has taken no version for approve: Latest, every installed CSV counts as the target.
+// to it. With `approve: Latest`, every installed CSV counts as the target until the manager has taken a version.
 func judgeStep(sub, csv *unstructured.Unstructured, target string, now time.Time) Verdict {
 	name, lasted := csv.GetName(), inPhase(csv, now)
 	if name == target || target == v1alpha1.TargetLatest {

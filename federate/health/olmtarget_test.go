@@ -310,7 +310,7 @@ func TestSubscriptionWithATarget(t *testing.T) {
 	}
 }
 
-// Until the manager has taken a version, a Subscription with approve: Latest needs no other version than the one that
+// Until the manager has taken a version, a Subscription with `approve: Latest` needs no other version than the one that
 // it has.
 func TestSubscriptionBeforeAVersionIsTaken(t *testing.T) {
 	waits := plan("install-2", "{approval: Manual, approved: false}", "{phase: RequiresApproval}")
@@ -321,7 +321,7 @@ func TestSubscriptionBeforeAVersionIsTaken(t *testing.T) {
 		"waits where nothing is installed": {
 			sub: "{state: UpgradePending, currentCSV: db.v1.0.0, installPlanRef: {name: install-2}}", plan: waits,
 			want: health.Verdict{Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonVersionPending, Offered: "db.v1.0.0",
-				Message: "InstallPlan install-2 for db.v1.0.0 waits until the manager takes a version, by what the first wave is offered"},
+				Message: "InstallPlan install-2 for db.v1.0.0 waits until the manager takes a version from the reports of the first wave"},
 		},
 		"is healthy with what is installed": {
 			sub: settled("db.v1.0.0", time.Minute), csv: succeeded("db.v1.0.0", time.Minute),

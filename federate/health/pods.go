@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PodObject is the part of a Pod that tells why it does not run, in the form of the Kubernetes API. It is not corev1.Pod, because
-// that has quantities: a quantity such as 1e-2000000000 takes minutes to decode, and a member is not trusted.
+// PodObject is the part of a Pod that tells why it does not run, in the form of the Kubernetes API. It is not a corev1.Pod, because
+// a corev1.Pod has fields of type resource.Quantity. A hostile member could send a quantity such as 1e-2000000000, which takes minutes
+// to decode.
 type PodObject struct {
 	Metadata struct {
 		Namespace         string                  `json:"namespace"`
@@ -63,7 +64,7 @@ type containerStatus struct {
 	LastTerminationState corev1.ContainerState `json:"lastState"`
 }
 
-// maxContainers is the number of items that count in each list of a pod. It bounds the work: a member is not trusted.
+// maxContainers is the number of items that this package reads in each list of a pod. A hostile member could send very long lists.
 const maxContainers = 64
 
 // bound cuts the lists of containers, container statuses and conditions of a pod to maxContainers items each.

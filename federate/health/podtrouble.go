@@ -15,8 +15,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Trouble is the first cause for which pods of a workload do not become ready. Its texts come from the member, and are neither
-// bounded nor cleaned nor redacted: Tell does that.
+// Trouble is the cause that keeps pods of a workload from becoming ready. If there are several causes, it is the one with the smallest
+// rank, because that one may have brought about the others. Its texts come from the member. They are neither bounded nor cleaned nor
+// redacted: Tell does that.
 type Trouble struct {
 	// Namespace, Pod and UID identify a pod that has the cause: the newest of those whose cause has the same rank. They are "" if
 	// the controller of the workload cannot create pods.
@@ -24,13 +25,14 @@ type Trouble struct {
 	UID            types.UID
 	// Container is the name of the failing container; "" if the cause concerns the whole pod.
 	Container string
-	// Log is the log of Container that ends with the cause.
+	// Log tells which of the container's logs has the cause in its last lines.
 	Log Log
-	// Event is the kind of Warning event that completes the cause.
+	// Event is the kind of Warning event about the pod that tells more about the cause.
 	Event Event
 
 	rank int
-	// failing is true if the cause probably does not go away by itself. Tell waits for a second observation of the cause.
+	// failing is true if the cause probably does not go away by itself. Tell reports the object as failing only when it finds the same
+	// cause a second time.
 	failing bool
 	reason  string
 	// words are the rest of a sentence that begins with the pod's name. The field left is the container's termination message.
@@ -46,7 +48,7 @@ type Log int
 
 // The logs of a container.
 const (
-	// NoLog means that no log adds to the cause.
+	// NoLog means that no log tells more about the cause.
 	NoLog Log = iota
 	// CurrentLog is the log of the container that runs now, or ran last.
 	CurrentLog
@@ -54,17 +56,17 @@ const (
 	PreviousLog
 )
 
-// Event is the kind of Warning event about a pod that completes a cause.
+// Event is a kind of Warning event about a pod, which tells more about a cause than the pod's status.
 type Event int
 
 // The kinds of events.
 const (
-	// NoEvent means that no event adds to the cause.
+	// NoEvent means that no event tells more about the cause.
 	NoEvent Event = iota
 	// PullEvent has the error of the registry. Before Kubernetes 1.31, most of the time only this event has the error, and not the
 	// pod's status.
 	PullEvent
-	// ProbeEvent has the answer of a probe.
+	// ProbeEvent has the result of a probe that failed.
 	ProbeEvent
 	// StartEvent has what a container waits for before it starts, for example its volume.
 	StartEvent
@@ -106,8 +108,9 @@ const (
 // preemption matches the part of the scheduler's message about preemption. That part repeats the number of nodes, and tells no cause.
 var preemption = regexp.MustCompile(`\.? (no new claims to deallocate, )?preemption: .*$`)
 
-// FirstTrouble returns the first cause among the pods of a workload at the time now; nil if no pod has one. Tell returns nil for the
-// cause of a pod that starts as usual. FirstTrouble ignores pods that are being deleted and pods that have succeeded.
+// FirstTrouble returns the cause with the smallest rank among the pods of a workload at the time now; nil if no pod has a cause. A
+// container that has not started counts as a cause even if it starts as usual; Tell then returns nil. FirstTrouble ignores pods that are
+// being deleted and pods that have succeeded.
 func FirstTrouble(pods []PodObject, now time.Time) *Trouble {
 	found, all := troubles(pods, now)
 	if len(found) == 0 {
@@ -123,8 +126,8 @@ func FirstTrouble(pods []PodObject, now time.Time) *Trouble {
 	return first
 }
 
-// InTrouble returns the pods of a workload that have a cause, or that are starting, at the time now. The first one has the cause that
-// FirstTrouble returns; the others follow by their causes, and of pods with the same cause the newest is the first.
+// InTrouble returns the pods of a workload that have a cause, or that are starting, at the time now. They are sorted by the ranks of their
+// causes, so the first pod has the cause that FirstTrouble returns. Of pods with the same rank the newest comes first.
 func InTrouble(pods []PodObject, now time.Time) []*PodObject {
 	found, _ := troubles(pods, now)
 	in := make([]*PodObject, 0, len(found))
@@ -134,7 +137,7 @@ func InTrouble(pods []PodObject, now time.Time) []*PodObject {
 	return in
 }
 
-// podTrouble is the cause in one pod.
+// podTrouble is a pod with the cause that keeps it from being ready.
 type podTrouble struct {
 	*Trouble
 	pod *PodObject
@@ -161,8 +164,8 @@ func troubles(pods []PodObject, now time.Time) (found []podTrouble, judged int) 
 	return found, judged
 }
 
-// troubleOf returns the first cause in one pod; nil if there is none. A container that has not started is a cause without a reason,
-// until an event gives the reason.
+// troubleOf returns the cause with the smallest rank in one pod; nil if there is none. A container that has not started is a cause without
+// a reason, until an event gives the reason.
 func troubleOf(p *PodObject, now time.Time) *Trouble {
 	isReady, scheduled := p.condition(corev1.PodReady), p.condition(corev1.PodScheduled)
 	switch {

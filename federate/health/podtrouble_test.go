@@ -55,7 +55,7 @@ func waitingFor(reason, message string) string {
 	return strings.NewReplacer("REASON", reason, "MESSAGE", message).Replace(unpullable)
 }
 
-// told returns the explanation of a trouble if the object's line already has the trouble's reason from an earlier observation.
+// told returns what Tell returns at the second observation of a trouble, when the object's line already has the reason from the first.
 func told(trouble *health.Trouble, event health.Warning, log string) *health.Explanation {
 	if trouble == nil {
 		return nil

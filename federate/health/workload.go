@@ -127,14 +127,15 @@ func CannotCreate(obj *unstructured.Unstructured, warning *Warning, newest, now 
 // Explanation is a cause in its final form: its texts are bounded, redacted and cleaned.
 type Explanation struct {
 	Reason, Sentence string
-	// Failing is true if the cause does not mend itself, so that the object is Degraded.
+	// Failing is true if the cause does not go away by itself, so that the object is Degraded.
 	Failing bool
 }
 
-// Tell makes the explanation of a trouble. The parameter message is that of the Warning event that t.Event asks for, and eventReason its
-// reason. The parameter log is the end of the log in t.Log. All three may be "". The parameter line is the entry of the object in the
-// present status, or nil. The object is Degraded only when a second observation, some seconds later, finds the same reason. A problem such
-// as a pull that timed out once, or a Secret that arrives late, goes away before that. Tell returns nil if the pod only starts as usual.
+// Tell makes the explanation of a trouble. The parameters eventReason and message are the reason and the message of a Warning event of the
+// kind t.Event. The parameter log is the end of the log that t.Log names. All three may be "". The parameter line is the entry of the
+// object in the present status, or nil. The explanation is Failing only if line already has the same reason from an observation some
+// seconds earlier. In that time, a problem such as a pull that timed out once, or a Secret that arrives late, goes away. Tell returns nil
+// if the pod only starts as usual.
 func (t *Trouble) Tell(eventReason, message, log string, line *v1alpha1.ObjectStatus) *Explanation {
 	reason, sentence := t.reason, t.words
 	if message != "" {

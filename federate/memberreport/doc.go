@@ -9,12 +9,12 @@
 //     clusters anyway (cause.Normalize removes that). The *key* is a hash of the wrapper's uid, the object, the reason and the message.
 //   - The *sample* is the evidence of one of the members that show the same. All these members share one report.
 //
-// While the member of a sample shows the same, no other member's evidence replaces the sample. After that, the sample stays until
+// While the member of a sample still shows the key, no other member's evidence replaces the sample. After that, the sample stays until
 // another member with the same key sends its evidence. So a report does not change with each member that sends evidence.
 //
 // Why the package keeps only some samples: a thousand members can show a thousand different things. A wrapper has at most ten
-// reports, so the samples of most of them would never be needed. A member that joins others with the same key always brings its
-// evidence, so a key that becomes important gets a sample then.
+// reports, so the samples of most of them would never be needed. A key becomes important when more members show it. Each of these members
+// sends its evidence, so the key gets a sample then.
 //
 // The package is pure: it has no client and no clock, and the order in which members send evidence does not change the keys, the
 // names and the members of the reports.

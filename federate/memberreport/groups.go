@@ -83,8 +83,8 @@ func (g *groups) compare(a, b Key) int {
 	return cmp.Or(len(g.byKey[b].members)-len(g.byKey[a].members), cmp.Compare(a, b))
 }
 
-// choose returns the keys that get a place, at most as many as places, in the same order. keys has the most important key first. Of
-// the keys that only one member shows, choose takes at most share for that member; it takes more of them only if places are left.
+// choose returns at most as many keys as there are places, in the order of keys, which has the most important key first. Keys that only one
+// member shows get at most share places for that member, and more only if places are left.
 func (g *groups) choose(keys []Key, places, share int) []Key {
 	if len(keys) <= places {
 		return keys
@@ -102,8 +102,8 @@ func (g *groups) choose(keys []Key, places, share int) []Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(key Key) bool { return !slices.Contains(all, key) })
 }
 
-// takesShare reports whether choose takes a key with these members at first: several members show it, or it is within the share of its
-// only member. alone counts, by member, the keys that only this member shows.
+// takesShare reports whether choose prefers a key with these members: several members show it, or its only member has not used up its
+// share. alone counts, by member, the keys so far that only this member shows.
 func takesShare(members map[string]bool, alone map[string]int, share int) bool {
 	if len(members) != 1 {
 		return true

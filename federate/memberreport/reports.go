@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/cause"
 )
 
-// aloneReports is how many reports of one wrapper may be of keys that one and the same member shows alone, while other keys compete
-// for the places. Without this limit, a hostile member could invent objects and push out the reports of other members.
+// aloneReports is how many reports of one wrapper a member may have for keys that no other member shows. It may have more only if places
+// are left. Without this limit, a hostile member could invent objects and push out the reports of other members.
 const aloneReports = 3
 
 // maxClusters is the greatest number of names in status.clusters of a MemberReport.
@@ -26,9 +26,9 @@ type Report struct {
 	Status v1alpha1.MemberReportStatus
 }
 
-// Reports returns the reports that the wrapper has now, the most important first: the one with the most members, then a reason before
-// the reasons that it is known to cause. There are at most ten reports. At most three are of keys that one and the same member shows
-// alone, unless places are left. A key without a sample has no report.
+// Reports returns the reports that the wrapper has now. A report with more members comes before one with fewer. Of reports with equally
+// many, a reason comes before the reasons that it is known to cause. There are at most ten reports. A member has at most three for keys
+// that no other member shows, unless places are left. A key without a sample has no report.
 func (s *Set) Reports() []Report {
 	keys := s.sampled()
 	reasons := make([]string, 0, len(keys))

@@ -16,8 +16,7 @@ const (
 	// maxSamples is the greatest number of samples that a Set keeps. It is more than maxReports: when a report goes away, another key
 	// with a sample can take its place.
 	maxSamples = 2 * maxReports
-	// aloneSamples is how many samples may be of keys that one and the same member shows alone, while other keys compete for the
-	// places.
+	// aloneSamples is how many samples a member may have for keys that no other member shows. It may have more only if places are left.
 	aloneSamples = 5
 )
 
@@ -127,7 +126,7 @@ func (s *Set) sample(key Key, is *sample) (changed, ok bool) {
 	return true, true
 }
 
-// isImportant reports whether the Set keeps a sample of a key that has none.
+// isImportant reports whether a key without a sample is important enough to get one of the places for samples.
 func (s *Set) isImportant(key Key) bool {
 	sampled := s.sampled()
 	if len(sampled) < maxSamples {

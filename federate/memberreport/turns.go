@@ -4,8 +4,8 @@ package memberreport
 
 import "time"
 
-// turnLasts is how long a turn stays valid after it is due. Wrappers can use all their valid turns at the same moment. So no more
-// writes may become due in this time than the burst has.
+// turnLasts is how long a turn stays valid after it is due. Wrappers may use all valid turns at one moment, that is, every turn that became
+// due within this time. Their writes together must not be more than the burst.
 const turnLasts = 10 * time.Second
 
 // Turns bounds the writes of all wrappers over time: a burst at once, and a rate after that. Wrappers that have to wait write in
@@ -23,7 +23,7 @@ type Turn struct {
 	left int
 }
 
-// NewTurns makes the limit of all wrappers. The burst has to be more writes than the rate allows in turnLasts.
+// NewTurns makes the limit of all wrappers. The burst, a number of writes, has to be greater than perSecond times the seconds of turnLasts.
 func NewTurns(burst, perSecond int) *Turns { return &Turns{burst: burst, perSecond: perSecond} }
 
 // Take takes one or two writes for the wrapper that has this turn. If the wrapper has to wait, Take returns for how long. The wrapper

@@ -34,12 +34,13 @@ func approvedRemovals(in *Input, decision string) map[string]bool {
 	return all
 }
 
-// Release returns two results from the Approvals with allow: Release:
-//   - The result still has the members of the parameter leaving for which the manager goes on waiting, because no new
-//     Approval releases them.
-//   - The result used has all releases, sorted by name: those of the parameter before, and the new ones.
+// Release evaluates the Approvals with `allow: Release`. The parameter leaving has the members that the wrapper is
+// leaving, and the parameter before has the earlier releases. Release returns two lists:
+//   - still: the members that the wrapper is leaving and that no new Approval releases. The manager goes on waiting for
+//     them.
+//   - used: the earlier and the new releases, sorted by name.
 //
-// Each Approval counts once. If the wrapper is not leaving the member, the Approval is used up too, so a later removal
+// Each Approval counts once. An Approval for a member that the wrapper is not leaving is used up too, so a later removal
 // needs a newer Approval.
 func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.ReleasedCluster, approvals []v1alpha1.Approval,
 ) (still []string, used []v1alpha1.ReleasedCluster) {

@@ -18,5 +18,6 @@
 // hour is over. The decision also records the removals of the last hour, so that a restart of the manager does not
 // raise the limit.
 //
-// The package is pure and deterministic: the same members, in any order and at the same time, give the same decision.
+// The package is pure and deterministic: equal inputs and an equal time give the same decision, whatever the order of
+// the members.
 package placement

@@ -17,9 +17,9 @@ import (
 )
 
 // The status of a wrapper was lost, or the wrapper was created again from Git. So there is no previous decision, and
-// the manager does not rebuild it from the members. The new decision must still be the same as with the previous
-// decision. A placement that chose only some of the selected members would fail this test; invariant 3 of
-// docs/design.md says what it would need.
+// the manager does not rebuild it from the members. The new decision must still be the one that the manager would make
+// if it had the previous decision. A placement that chose only some of the selected members would fail this test;
+// invariant 3 of docs/design.md says what such a placement would need.
 func TestALostDecisionIsMadeAgainAndLeavesNoMember(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 20))
 	known := 0

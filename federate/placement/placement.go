@@ -31,8 +31,8 @@ type Input struct {
 	MaxRemoval *intstr.IntOrString
 	// Members are all MemberClusters, in any order.
 	Members []Member
-	// Previous is the previous decision. Its list leaving has only members that the wrapper has not left completely
-	// yet; the caller removes the others.
+	// Previous is the previous decision. Previous.Leaving has only members that the wrapper has not left completely
+	// yet; the caller takes the others off this list.
 	Previous v1alpha1.PlacementStatus
 	// Approvals may also contain Approvals of other wrappers, which Decide ignores.
 	Approvals []v1alpha1.Approval

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// window is the period in which maxRemoval limits the removals: any hour.
+	// window is the length of the period for which maxRemoval limits the removals. The period may begin at any time.
 	window = time.Hour
 	// DefaultMaxRemoval is the value of spec.rollout.maxRemoval if the field is absent.
 	DefaultMaxRemoval = "30%"
@@ -108,8 +108,8 @@ func (in *Input) limitRemovals(known map[string]bool, now time.Time) (limitedRem
 
 // standingDecision returns the id of the previous decision if Approvals of it are still valid: the spec is the same,
 // and the decision withholds all members that are not selected now. In all other cases it returns "", and the removals
-// get a new id. An Approval of the earlier id then has no effect, because the person approved other removals, or with
-// another spec.
+// get a new id. An Approval of the earlier id then has no effect, because the person who gave it saw an earlier spec, or
+// not all of the removals.
 func (in *Input) standingDecision(unselected []string) string {
 	if in.Previous.ObservedGeneration != in.Wrapper.Generation {
 		return ""

@@ -30,7 +30,7 @@ var (
 	keyText   = chars("AZ", "az", "09", "_", "-", ".")
 )
 
-// end returns the end of the run of set in text that begins at i.
+// end returns the end of the bytes that begin at i in text and belong to the set.
 func (set *charset) end(text string, i int) int {
 	for i < len(text) && set[text[i]] {
 		i++
@@ -38,7 +38,7 @@ func (set *charset) end(text string, i int) int {
 	return i
 }
 
-// start returns the start of the run of set in text that ends before i. It goes back at most limit bytes.
+// start returns the start of the bytes that end before i in text and belong to the set. It goes back at most limit bytes.
 func (set *charset) start(text string, i, limit int) int {
 	for stop := max(0, i-limit); i > stop && set[text[i-1]]; {
 		i--

@@ -35,7 +35,7 @@
 //   - a PEM block, by its END, or by each of its lines of 40 bytes or more and the lines beside them;
 //   - any other rest of at least 20 bytes that looks random. Of 12 to 19 random bytes it finds about four in five.
 //
-// It does not find the rest of a secret that has lost its key and looks like words or a number, or has fewer bytes.
+// It does not find the rest of a secret that has lost its key and has fewer than 12 bytes, or looks like words or a number.
 // So the caller should drop the first line of a text whose start was cut.
 //
 // Text also does not find a secret that looks like nothing: a password in a sentence without a separator ("password hunter2"), the

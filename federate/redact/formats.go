@@ -69,7 +69,8 @@ func isBootstrapToken(id, secret string) bool {
 	if strings.Trim(both, "abcdefghijklmnopqrstuvwxyz"+digits) != "" || !hasDigit(both) || strings.Trim(both, digits) == "" {
 		return false
 	}
-	// The name of an event is the object's name and the time in hexadecimal digits ("worker.17a1b2c3d4e5f6a7").
+	// The name of an event has the same form, and is no token: the object's name, a dot, and the time in hexadecimal digits
+	// ("worker.17a1b2c3d4e5f6a7").
 	event := !hasDigit(id) && secret[0] == '1' && strings.Trim(secret, digits+"abcdef") == ""
 	return !event
 }

@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	// maxKey is the longest name of a key, in bytes. Of a longer one, the last bytes count.
+	// maxKey is the number of bytes that are read of the name of a key: the last ones, if the name is longer.
 	maxKey = 64
 	// minCutKey is the number of letters of a secret's name that have to be left at the start of a text, if the rest
 	// was cut off.

@@ -22,7 +22,7 @@ func looksRandom(text string, edge bool) bool {
 		return false
 	}
 	m := measure(text)
-	// Names have a separator every few letters. In base64, one letter of 32 is a "-", "_", "/" or "+".
+	// Names have a separator every few letters. In random base64, only one character in 32 is a "-", "_", "/" or "+".
 	if m.letters < 8 || m.separators*6 > len(text) {
 		return false
 	}
@@ -31,7 +31,8 @@ func looksRandom(text string, edge bool) bool {
 	return m.isRandom(share, changes) && (m.classes == lowerClass|upperClass|digitClass || !isHex(text))
 }
 
-// isRandom applies the limits for each set of classes. The fewer classes, the longer the text has to be.
+// isRandom applies the limits, which depend on the classes of characters in the text: small letters, capital letters and digits. The
+// fewer classes a text has, the longer it has to be.
 func (m measurement) isRandom(share, changes float64) bool {
 	switch m.classes {
 	case lowerClass | upperClass | digitClass:
@@ -71,7 +72,7 @@ func classOf(c byte) int {
 	return 0
 }
 
-// A measurement counts what tells random text from words.
+// A measurement has the counts by which random text differs from words.
 type measurement struct {
 	letters    int // letters and digits
 	separators int // other bytes

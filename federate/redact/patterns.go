@@ -116,7 +116,7 @@ var plainEndings = strings.Fields(`
 	io com org net local svc internal cluster region zone bucket issuer owner group role prefix suffix separator field column header-name
 	affinity driver context factory filter interceptor middleware module package verifier validator parser utils impl test tests`)
 
-// nothing are values that are no secret, in lower case.
+// nothing lists, in lower case, values of a secret's key that are no secrets: switches (on, off), and texts for no value or a hidden one.
 var nothing = strings.Fields(`true false null nil none undefined yes no on off <nil> <none> <null> <unset> <empty> (none) (null) (nil) (empty) [] {} map[] n/a
 	redacted <redacted> (redacted) [filtered] <hidden> <masked> <secret> masked hidden omitted <sensitive> (sensitive`)
 

@@ -29,8 +29,8 @@ var name = regexp.MustCompile(`^[a-z][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*[a-z0-9]$`)
 // count is a number of tokens or sessions.
 var count = regexp.MustCompile(`^\d{1,9}$`)
 
-// objectName reports whether content, the value of a key in text, names a Secret object, counts tokens or passed tests, or is a
-// working directory.
+// objectName reports whether content, the value of a key in text, is no secret although the key names one: the name of a Secret object,
+// a number of tokens or of passed tests (PASS), or a working directory (PWD).
 func objectName(text string, v value, content string) bool {
 	if v.key == noKey {
 		return false

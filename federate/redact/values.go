@@ -119,7 +119,7 @@ func closingQuote(text string, open, level int) (to, after int) {
 	return len(text), len(text)
 }
 
-// bracketedValue is readValue for a list or an object. It ends with the line if it does not end before.
+// bracketedValue is readValue for a list or an object. If the closing bracket is not on the same line, the value ends with the line.
 func bracketedValue(text string, i int) (secret span, end int) {
 	depth := 0
 	for j := i; j < len(text) && text[j] != '\n'; j++ {

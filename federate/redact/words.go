@@ -86,7 +86,7 @@ func tokenEnd(text string, i int) int {
 		return end
 	}
 	end = i + trimmed
-	// The mark's own bracket is no closing bracket.
+	// The "]" of "[redacted]" belongs to the mark, so it is not cut off like other closing brackets.
 	if strings.HasSuffix(text[i:end], Mark[:len(Mark)-1]) && end < len(text) && text[end] == ']' {
 		end++
 	}

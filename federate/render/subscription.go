@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
-// targets maps the names of Subscriptions to their target CSVs. With approve: Latest the target is TargetLatest, until
+// targets maps the names of Subscriptions to their target CSVs. With `approve: Latest` the target is TargetLatest, until
 // the manager has taken a version.
 type targets map[string]string
 

@@ -20,9 +20,9 @@ const (
 	maxWork = 16 << 30
 )
 
-// Round renders a wrapper for its placed members, in the order of their names, within the work limit of the wrapper.
-// Which members it refuses depends only on the wrapper and on these members, not on earlier rounds. A Round is not safe
-// for concurrent use; a Renderer is.
+// Round renders a wrapper for its placed members, in the order of their names, within the work limit of the wrapper. It
+// refuses a member that needs one more rendering after the limit is used up. So the refused members depend only on the
+// wrapper and its placed members, and not on earlier rounds. A Round is not safe for concurrent use; a Renderer is.
 type Round struct {
 	renderer *Renderer
 	seen     map[variantKey]bool // the variants that this round has counted

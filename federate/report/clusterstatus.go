@@ -23,7 +23,7 @@ type Member struct {
 	Withheld bool
 	// Revision is the name of the revision that the member has to have now.
 	Revision string
-	// Held is true if the Delivery records exactly the desired objects as applied.
+	// Held is true if the Delivery records exactly the desired objects as applied. It has nothing to do with StateHeld.
 	Held bool
 	// HeldRevision is the revision that the Delivery names; "" if the member has no Delivery.
 	HeldRevision string
@@ -38,7 +38,7 @@ type Member struct {
 	RepairsDrift bool
 	// Contested is a message about the client that undoes every repair; "" if there is no such client.
 	Contested string
-	// Push is the problem of the last push. It is the zero value if that push had no problem, and if the manager has
+	// Push is the problem of the last push. It is the zero value if that push had no problem, or if the manager has
 	// not tried a push since it started.
 	Push Push
 	// Unapproved is why the manager does not approve an InstallPlan that waits for approval. Its Reason is "" if no
@@ -249,8 +249,8 @@ func unjudged(m *Member) (v1alpha1.ClusterStatus, bool) {
 // approves the removal has to see the state of the wrapper on the member.
 func withheld(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonRemovalNeedsApproval,
-		Message: fmt.Sprintf("`%s --removal` approves the removal: spec.placement no longer selects this member. "+
-			"Until then the manager serves the member. The wrapper stays if the member is selected again",
+		Message: fmt.Sprintf("`%s --removal` approves the removal from this member, which spec.placement no longer selects. "+
+			"Until the removal, the manager serves the member. If it is selected again, the wrapper stays",
 			m.Approve)}, m.Withheld
 }
 

@@ -106,7 +106,7 @@ func (o *overdue) content() conditionContent {
 	return conditionContent{reason: v1alpha1.ReasonProgressDeadlineExceeded, message: words}
 }
 
-// sinceWhen adds to the message of Reconciling since when the worst line has its state, and when its deadline passes.
+// sinceWhen adds two times to the message of Reconciling: when the worst line got its state, and when its deadline passes, if it has one.
 func sinceWhen(s conditionContent, in Input, worst *v1alpha1.ClusterStatus) conditionContent {
 	if worst == nil {
 		return s
@@ -119,7 +119,7 @@ func sinceWhen(s conditionContent, in Input, worst *v1alpha1.ClusterStatus) cond
 	return s
 }
 
-// inMinutes writes a duration like 10m or 90s.
+// inMinutes writes a duration in whole minutes, such as 10m, or else in seconds, such as 90s.
 func inMinutes(d time.Duration) string {
 	if d%time.Minute == 0 {
 		return fmt.Sprintf("%dm", d/time.Minute)

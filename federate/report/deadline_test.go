@@ -124,7 +124,8 @@ func TestStalledNamesTheMemberThatIsLateForTheLongestTime(t *testing.T) {
 	}
 }
 
-// A member that needs a person now comes before a deadline, and a wrapper that is being deleted has no deadline.
+// If one member needs a person and the deadline of another has passed, Stalled has the reason of the first. A wrapper that is being
+// deleted has no deadline.
 func TestADeadlineHidesNothingMoreUrgent(t *testing.T) {
 	refused := with(func(m *Member) {
 		m.Name, m.Held, m.Push = "west", false, Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Message: "no"}

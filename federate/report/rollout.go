@@ -114,5 +114,5 @@ func failureWords(s *v1alpha1.RolloutStatus, approve string) string {
 	case f.NoGoodRevision == v1alpha1.Yes:
 		words += ", and no earlier revision was healthy on all clusters, so the fleet cannot go back"
 	}
-	return words + fmt.Sprintf(": change the spec, or `%s --retry` tries it again", approve)
+	return words + fmt.Sprintf(": change the spec, or run `%s --retry` to try %s again", approve, f.Revision)
 }

@@ -64,7 +64,7 @@ func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
 		"a wave soaks": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutProgressing, Wave: "canary", WaitingFor: v1alpha1.ReasonWaveSoaking,
 			SoakUntil: metav1.NewTime(now.Add(time.Hour))}, false, "False WaveSoaking", v1alpha1.ConditionReconciling, "until 2026-01-02T04:04:05Z"},
 		"it failed and is paused": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, Wave: "canary", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
-			"False RolloutStopped", v1alpha1.ConditionStalled, "r2 failed in wave canary on cluster east and 1 more (Invalid): change the spec, or `" + approveCommand + " --retry` tries it again"},
+			"False RolloutStopped", v1alpha1.ConditionStalled, "r2 failed in wave canary on cluster east and 1 more (Invalid): change the spec, or run `" + approveCommand + " --retry` to try r2 again"},
 		"the fleet is back": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutRolledBack, LastGoodRevision: "r1", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
 			"False RolloutStopped", v1alpha1.ConditionStalled, "the fleet is back at r1"},
 		"all waves have passed": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutComplete}, true, "True AllHealthy", "", ""},

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// holdsData are the kinds that onDelete: KeepData keeps, because they hold data, or because data depends on them
+// holdsData are the kinds that `onDelete: KeepData` keeps, because they hold data, or because data depends on them
 // (docs/design.md, section 6).
 var holdsData = map[schema.GroupKind]bool{
 	{Kind: "PersistentVolumeClaim"}: true,
@@ -22,7 +22,7 @@ var holdsData = map[schema.GroupKind]bool{
 	{Group: "groupsnapshot.storage.k8s.io", Kind: "VolumeGroupSnapshotContent"}: true,
 }
 
-// HoldsData reports whether onDelete: KeepData keeps objects of this kind.
+// HoldsData reports whether `onDelete: KeepData` keeps objects of this kind.
 func HoldsData(gk schema.GroupKind) bool { return holdsData[gk] }
 
 // IsKept reports whether an object stays on a member when its wrapper leaves the member. keep is the value of

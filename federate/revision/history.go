@@ -28,8 +28,8 @@ const (
 	HistoryKeyBytes = 32
 	// encryption is the name of the algorithm. Encrypted revisions have it in their content and in their label.
 	encryption = "aes-256-gcm"
-	// maxRevision limits the size of a decrypted and decompressed revision, in bytes. An API server accepts far smaller
-	// objects.
+	// maxRevision limits the size of a decrypted and decompressed revision, in bytes. No valid revision reaches it, because
+	// an API server accepts only far smaller objects.
 	maxRevision = 16 << 20
 )
 

@@ -110,7 +110,7 @@ func TestARevisionWithoutASecretIsStoredAsItIs(t *testing.T) {
 	}
 }
 
-// Without the key in it, a name would let a reader guess a value of the Secret and check the guess.
+// If the name did not depend on the key, a reader could guess a value of the Secret and check the guess with the name.
 func TestTheNameOfARevisionWithASecretDependsOnTheKey(t *testing.T) {
 	r := revisionOf(t, secretSpec)
 	web := types.NamespacedName{Namespace: "shop", Name: "web"}

@@ -24,7 +24,7 @@ import (
 const hashLength = 10
 
 // Revision is the part of a wrapper that determines the pushed objects: its objects, its overrides and its upgrade. The
-// placement, and the policies for drift, conflicts and deletion, are not part of it. With approve: Latest, the version
+// placement, and the policies for drift, conflicts and deletion, are not part of it. With `approve: Latest`, the version
 // that the manager took is part of it, in the field targetCSV.
 type Revision struct {
 	// Hash is a hash of Data with hashLength characters. Its alphabet has no vowels, so that it spells no words.
@@ -93,8 +93,8 @@ func (r Revision) Spec() (*v1alpha1.WrapperSpec, error) {
 	return spec, nil
 }
 
-// AsWritten returns the revision as the author wrote it, without the versions that the manager took for approve:
-// Latest.
+// AsWritten returns the revision as the author wrote it: with `approve: Latest`, it leaves out the versions that the
+// manager took.
 func (r Revision) AsWritten() (Revision, error) {
 	spec, err := r.Spec()
 	if err != nil || !upgrade.TakesLatest(&spec.Upgrade) {

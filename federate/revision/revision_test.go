@@ -81,8 +81,8 @@ func TestRevisionOf(t *testing.T) {
 	}
 }
 
-// Hosts have revisions of this content under this name. With another name, an upgrade of Fairlead would make a new
-// revision of every wrapper.
+// Earlier versions of Fairlead stored a revision with this content under this name. If this version computed another
+// name, an upgrade of Fairlead would make a new revision of every wrapper.
 func TestARevisionWithoutUpgradeKeepsItsName(t *testing.T) {
 	for name, text := range map[string]string{"none": revisionBase, "an empty one": revisionBase + "upgrade: {}\n"} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // memberChecks find out whether a member has failed, and whether the rollout still waits for it. The answers depend on
-// the phase and on the current wave, which the steps of a decision change in progress.
+// the phase and on the current wave. Both are in the field progress, and the steps of a decision change them there.
 type memberChecks struct {
 	fleet    fleet
 	progress progress
@@ -24,8 +24,8 @@ type memberChecks struct {
 // if there is none. It also looks at passed waves, because a revision that fails after the soak must not reach the later
 // waves.
 func (c *memberChecks) firstFailure() *Failure {
-	// Complete: all waves have passed, so the revision is probably not the cause of a later failure. In the other phases a failure is
-	// recorded already.
+	// In phase Complete all waves have passed with the revision, so it is probably not the cause of a later failure. In the other
+	// phases a failure is recorded already.
 	if c.progress.Phase != Progressing {
 		return nil
 	}

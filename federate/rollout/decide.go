@@ -104,7 +104,7 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 	return out
 }
 
-// newest and good are the renderings that an update and a rollback bring to a member.
+// newest is the rendering that an update brings to a member. good is the one that a rollback brings to it.
 func newest(m *Member) string { return m.Newest }
 func good(m *Member) string   { return m.Good }
 
@@ -115,7 +115,7 @@ type timer struct {
 	again time.Time
 }
 
-// has reports whether a time has come. If not, the decision may change at that time.
+// has reports whether the time at has come. If not, it remembers at, because the decision may change then.
 func (t *timer) has(at time.Time) bool {
 	if !t.now.Before(at) {
 		return true

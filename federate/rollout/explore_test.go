@@ -181,7 +181,8 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 	return ""
 }
 
-// wronglyPassed returns why a wave that this decision passed was not done; "" if all of them were done.
+// wronglyPassed looks at the waves that this decision has passed. If one of them was not done, it returns a message about a member that
+// shows it; "" if all of them were done.
 func wronglyPassed(p *Plan, before State, in Input, d Decision) string {
 	from, to := p.indexOf(before.Wave), p.indexOf(d.State.Wave)
 	if d.State.Phase == Complete {

@@ -66,8 +66,8 @@ func (p *progress) enter(wave int) {
 	}
 }
 
-// fail records a failure, and sets the phase by the action on failure. retry is when a person last approved a retry;
-// such an Approval was not for this failure.
+// fail records a failure, and sets the phase by the action on failure. retry is the creation time of the newest Approval
+// of a retry. That Approval is older than the failure, so fail records it as seen, and it does not start a retry.
 func (p *progress) fail(failure *Failure, action FailureAction, retry time.Time) {
 	p.Failure, p.Phase = failure, Paused
 	p.RetrySeen = later(p.RetrySeen, retry)

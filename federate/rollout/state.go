@@ -30,7 +30,7 @@ type State struct {
 	// Retried is when the manager last tried the revision again; zero if it has not. No progress deadline begins before
 	// that time.
 	Retried time.Time
-	// RetrySeen is the creation time of the newest Approval with allow: Retry that existed at the failure, or that the
+	// RetrySeen is the creation time of the newest Approval with `allow: Retry` that existed at the failure, or that the
 	// manager has used since. Only a newer Approval starts a retry. The host's API server sets the creation times of
 	// all Approvals, so a wrong clock of the manager does no harm.
 	RetrySeen time.Time
@@ -68,6 +68,6 @@ type Approvals struct {
 	// Waves are the names of waves that may begin. Skip are the names of members that a person skipped: no wave waits
 	// for such a member, and its failure does not count.
 	Waves, Skip []string
-	// Retry is the creation time of the newest Approval with allow: Retry; zero if none exists.
+	// Retry is the creation time of the newest Approval with `allow: Retry`; zero if none exists.
 	Retry time.Time
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Warnings returns warnings about settings that the author may not intend: waves without members, and limits without
-// effect. placed has the members that the placement selects now. Without them, Warnings does not check the members of
-// waves.
+// effect. placed has the members that the placement selects now. If placed is empty, Warnings does not check the members
+// of waves.
 func (p *Plan) Warnings(placed []selection.Member) []string {
 	var out []string
 	if isAll(p.maxUnavailable) {

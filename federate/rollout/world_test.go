@@ -152,7 +152,7 @@ func (m *worldMember) become(health v1alpha1.ClusterState) {
 	m.health, m.age = health, 0
 }
 
-// write writes the told target into the member's Delivery.
+// write copies the target from the manager's memory into the member's Delivery.
 func (m *worldMember) write() {
 	m.pushing = false
 	if m.written != m.told {

@@ -50,7 +50,7 @@ func (r *requirement) isMetBy(provides sets.Set[string]) bool {
 	return r.holds(provides, false) && r.names(provides)
 }
 
-// holds evaluates the requirement. It does not evaluate rules in CEL: each of them counts as the parameter cel.
+// holds evaluates the requirement. It does not evaluate rules in CEL: it takes the parameter cel as the result of each of them.
 func (r *requirement) holds(provides sets.Set[string], cel bool) bool {
 	holds := func(part requirement) bool { return part.holds(provides, cel) }
 	switch r.kind {
@@ -61,7 +61,7 @@ func (r *requirement) holds(provides sets.Set[string], cel bool) bool {
 	case anyOf:
 		return slices.ContainsFunc(r.parts, holds)
 	case noneOf:
-		// Inside noneOf a rule in CEL counts as the opposite: a rule that may be true must not make noneOf true.
+		// Inside noneOf, holds takes the opposite as the result of a rule in CEL: a rule that may be true must not make noneOf true.
 		return !slices.ContainsFunc(r.parts, func(part requirement) bool { return part.holds(provides, !cel) })
 	}
 	return cel
@@ -119,8 +119,8 @@ func (b *bundle) constrain(value json.RawMessage) {
 	}
 }
 
-// requirementOf converts a constraint with parts nested up to depth levels. Each part uses up one of the bundle's
-// budget. ok is false if the constraint exceeds a limit, or if a part names nothing.
+// requirementOf converts a constraint with parts nested up to depth levels. Each part takes 1 off the bundle's budget.
+// ok is false if the constraint exceeds a limit, or if a part names nothing.
 func (b *bundle) requirementOf(c *constraint, depth int) (r requirement, ok bool) {
 	if depth == 0 || b.budget == 0 {
 		return requirement{}, false

@@ -15,8 +15,8 @@ const (
 	// maxDependencies is the greatest number of unnamed CSVs of one plan that may count as dependencies. The plan comes
 	// from a member, which may name any number of CSVs.
 	maxDependencies = 100
-	// maxRequirements is the greatest number of requirements of one CSV that count. Each part of a compound constraint
-	// counts as one.
+	// maxRequirements is the greatest number of requirements that the manager reads of one CSV. Each part of a compound
+	// constraint counts as one requirement.
 	maxRequirements = 500
 )
 
@@ -183,7 +183,8 @@ func packageOf(name string) string { return unlessEmpty(name, "package "+name) }
 
 func labelOf(label string) string { return unlessEmpty(label, "label "+label) }
 
-// unlessEmpty returns text, or "" if name is empty. Otherwise two properties without a name would match each other.
+// unlessEmpty returns text if name is not empty, and else "", so that two properties without a name do not match each
+// other.
 func unlessEmpty(name, text string) string {
 	if name == "" {
 		return ""

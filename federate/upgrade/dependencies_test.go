@@ -130,7 +130,8 @@ func FuzzRequirements(f *testing.F) {
 	})
 }
 
-// A catalog writes the manifest, and a member sends it. The quantity takes longer to parse than a test may run.
+// The manifest of a CSV comes from a catalog, through a member, so the manager must not trust it. The quantity in this
+// manifest takes longer to parse than a test may run.
 func TestAQuantityInTheManifestOfACSVIsNotParsed(t *testing.T) {
 	plan := planOf("db.v1.0.0", "cache.v2.0.0")
 	plan.Status.Plan = []*operators.Step{step("db.v1.0.0", "Db", "Cache"), step("cache.v2.0.0", "Cache", "")}

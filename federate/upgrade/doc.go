@@ -4,9 +4,9 @@
 // names.
 //
 // Words. The *target* is the CSV (ClusterServiceVersion) that the wrapper names for a Subscription. A CSV is *beyond*
-// the target if its version is later. With approve: Latest the manager *takes* a version: it writes the CSV that the
-// first wave reports into status.upgrade, and that CSV is the target from then on. An InstallPlan is called a *plan*
-// here.
+// the target if its version is later. With `approve: Latest` the manager *takes* a version: from the reports of the first
+// wave it chooses a CSV and writes it into status.upgrade, and this CSV is the target from then on. An InstallPlan is
+// called a *plan* here.
 //
 // Why it is so:
 //

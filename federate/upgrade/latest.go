@@ -20,7 +20,7 @@ type Report struct {
 	Installed, Offered string
 }
 
-// Choice is the version to take for a Subscription with approve: Latest.
+// Choice is the version to take for a Subscription with `approve: Latest`.
 type Choice struct {
 	// CSV is the version to take; "" to keep the present one.
 	CSV string
