@@ -21,6 +21,7 @@
 // wrappers as dry runs. The webhooks must accept the first wrapper and refuse the second.
 //
 // Uninstall removes the webhook configurations before the manager. While they exist and no manager runs, the API server refuses every
-// change of a wrapper, even the removal of the wrapper's finalizer. Uninstall leaves CRDs, wrappers, credentials, the key
-// of the seals, the key of the history and the record, unless the caller asks to delete the wrappers.
+// change of a wrapper, even the removal of the wrapper's finalizer. If the caller does not ask to delete the wrappers, Uninstall leaves
+// CRDs, wrappers, credentials, the record, and two keys: the key of the seals, and the key that encrypts and signs revisions
+// (v1alpha1.HistorySecret).
 package install

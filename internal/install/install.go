@@ -23,7 +23,7 @@ type Options struct {
 	Values []byte
 	// Image is the manager's image, as in REPOSITORY:TAG. If it is "", the values name the image.
 	Image string
-	// Version is the version that is installed: hostctl's own.
+	// Version is the version to install: that of this hostctl.
 	Version string
 	// AllowDowngrade lets an older version replace a newer one.
 	AllowDowngrade bool
@@ -31,14 +31,14 @@ type Options struct {
 	DryRun bool
 	// Wait is how long the installation waits for the manager and its webhooks. With 0 it does not wait.
 	Wait time.Duration
-	// Change may change each object before the installation applies it; nil changes nothing. Tests set the URL of the
+	// Change, if it is set, may modify each object before the installation applies the object. Tests set the URL of the
 	// webhooks with it, because the API server of a test cannot reach a Service.
 	Change func(*unstructured.Unstructured) error
 }
 
 // Result describes an installation.
 type Result struct {
-	// Before is the version that was installed before; "" if there was none, or if the version is not known.
+	// Before is the version that the host had before this installation; "" if it had none, or if that version is not known.
 	Before, Version, Image string
 	KubernetesVersion      string
 	Replicas               int32

@@ -16,7 +16,7 @@ import (
 // prunable lists the kinds whose objects prune may delete. It contains neither CRDs nor the namespace, because their
 // deletion would delete all wrappers or all credentials.
 var prunable = []schema.GroupVersionKind{
-	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, // deleted before its policy: without the binding the policy refuses nothing
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, // deleted before its policy: a policy without a binding refuses nothing
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
 	{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
 	{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"},

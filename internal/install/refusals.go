@@ -38,8 +38,7 @@ func checkKubernetes(gitVersion string) error {
 		return fmt.Errorf("reading the version of the API server: %w", err)
 	}
 	if found.LessThan(oldestKubernetes) {
-		return fmt.Errorf("the cluster is Kubernetes %s, and a host needs 1.30 or later. Upgrade the cluster, or choose another cluster with --context. "+
-			"A member may be older than its host", gitVersion)
+		return fmt.Errorf("the cluster is Kubernetes %s, and a host needs 1.30 or later. Upgrade the cluster, or choose another cluster with --context", gitVersion)
 	}
 	return nil
 }
@@ -74,8 +73,9 @@ func checkOrder(there, installed string, allow bool) error {
 	return nil
 }
 
-// checkFields refuses to replace a CRD by a CRD that lacks some of its fields. It finds downgrades that checkOrder cannot
-// find, because an image may have no tag and a build may have no version.
+// checkFields returns a *DowngradeError if a CRD on the host has a field that the CRD of this version lacks. It finds
+// downgrades that checkOrder misses: an image may have no tag and a build may have no version, and then there are no
+// versions to compare.
 func (i *installer) checkFields(ctx context.Context) error {
 	if i.opts.AllowDowngrade {
 		return nil

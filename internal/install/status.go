@@ -49,8 +49,8 @@ type Status struct {
 // WebhooksAnswer is the value of Status.Webhooks if the webhooks answer.
 const WebhooksAnswer = "Answer"
 
-// webhooksNotAsked is the beginning of Status.Webhooks if the user may not create wrappers, not even as a dry run. The
-// webhooks may work then, so judge does not add this to Problems.
+// webhooksNotAsked is the beginning of Status.Webhooks if the user has no right to create wrappers, not even as a dry
+// run. That is no sign that the webhooks fail, so judge does not add this to Problems.
 const webhooksNotAsked = "not asked: "
 
 // ManagerStatus describes the manager's pods.

@@ -24,9 +24,9 @@ type trouble struct {
 	certain time.Duration
 }
 
-// patience has, for each reason, the time for which a container may wait before the installation gives up. No time is zero,
-// because the kubelet repeats failed pulls and starts, and a later try may succeed. For example, a registry was busy, or a
-// Secret was created late.
+// patience has the time limit for each reason why a container waits to run, as the kubelet reports it. If the container
+// waits longer, the installation gives up. No limit is zero, because the kubelet repeats failed pulls and starts, and a
+// later try may succeed. For example, a registry was busy, or a Secret was created late.
 var patience = map[string]time.Duration{
 	"InvalidImageName":           time.Second,
 	"ErrImageNeverPull":          5 * time.Second,

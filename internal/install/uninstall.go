@@ -122,9 +122,9 @@ func names(pods []corev1.Pod) string {
 	return strings.Join(all, ", ")
 }
 
-// removeRest deletes the other objects of the host part, except the CRDs and the namespace. It deletes them even if another
-// tool installed them or if the values have changed since. It also deletes the objects that only an earlier version of
-// hostctl applied.
+// removeRest deletes the other objects of the host part, except the CRDs and the namespace. It deletes them even if
+// another tool installed them, and even if the present values would no longer create them. It also deletes the objects
+// that only an earlier version of hostctl applied.
 func (u *uninstaller) removeRest(ctx context.Context) error {
 	all := manifests.Default()
 	all.CertManager.Enabled, all.ServiceMonitor.Enabled, all.PrometheusRule.Enabled = true, true, true

@@ -25,8 +25,8 @@ import (
 // maxNamed is the largest number of wrappers that a message names.
 const maxNamed = 5
 
-// readWrappers lists all wrappers and MemberClusters. If a CRD does not exist, there are no objects of its kind, and no
-// error.
+// readWrappers lists all wrappers and MemberClusters. If the CRD of a kind does not exist, readWrappers returns no
+// objects of that kind, and this is not an error.
 func readWrappers(ctx context.Context, c client.Reader) (wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberCluster, err error) {
 	namespaced, cluster, registry := &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}, &v1alpha1.MemberClusterList{}
 	for _, list := range []client.ObjectList{namespaced, cluster, registry} {
@@ -183,7 +183,7 @@ func stillThere(left []v1alpha1.Wrapper) error {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
 	}
 	return fmt.Errorf("%d wrappers wait for a member; the host part is still there. To stop waiting, release the wrapper (`hostctl approve NAME --release CLUSTER`) "+
-		"or forget the member (`hostctl unjoin CLUSTER --forget`). Then run this command again:\n%s", len(left), strings.Join(lines, "\n"))
+		"or forget the member (`hostctl unjoin CLUSTER --forget`). Then run this command again. The waiting wrappers:\n%s", len(left), strings.Join(lines, "\n"))
 }
 
 func nameOf(w v1alpha1.Wrapper) string {
@@ -204,14 +204,15 @@ func (u *uninstaller) unjoin(ctx context.Context) error {
 		name := members[i].Name
 		report := func(s steps.Step) { u.progress.Note("%s %s", clean(s.What), s.Outcome) }
 		if err := join.Unjoin(ctx, u.cfg, nil, join.UnjoinOptions{Name: name, Wait: u.opts.Wait}, report); err != nil {
-			return fmt.Errorf("%w. The host part is still there; run this command again afterwards", err)
+			return fmt.Errorf("%w. The host part is still there. When this member is unjoined, run this command again", err)
 		}
 	}
 	return nil
 }
 
-// removeCRDs removes the host's CRDs, and waits until they no longer exist. The API server deletes all objects of a kind
-// with its CRD: here only Approvals are left. If wrappers or members exist again, removeCRDs returns an error instead.
+// removeCRDs removes the host's CRDs, and waits until they no longer exist. With a CRD the API server deletes all objects
+// of its kind. At this point only Approvals and MemberReports can be left. If there are wrappers or members again,
+// removeCRDs returns an error and removes nothing.
 func (u *uninstaller) removeCRDs(ctx context.Context) error {
 	if wrappers, members, err := readWrappers(ctx, u.Client); err != nil || len(wrappers)+len(members) > 0 {
 		if err == nil {

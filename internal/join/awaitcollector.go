@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/steps"
 )
 
-// errHopeless ends the wait for Ready before its time is over. The collector has failed to start, or the manager has failed
-// to reach the member, for longer than the constant patience.
+// errHopeless makes the join stop waiting for Ready before its time limit. For longer than the constant patience, either
+// the collector has failed to start, or the manager has failed to reach the member.
 var errHopeless = errors.New("it does not change")
 
 const (
@@ -46,8 +46,8 @@ type collectorRollout struct {
 }
 
 // look reads the collector's state at most once per readInterval. done is true once the collector runs as this join
-// installed it. If the member's collector runs elsewhere, done is always true. The method look tells the user each new
-// reason why the collector does not run. If one reason lasts longer than r.patience, it returns errHopeless.
+// installed it. If the collector does not run on the member, done is always true. look tells the user each new reason why
+// the collector does not run. If one reason lasts longer than r.patience, look returns errHopeless.
 func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
 	if r.collector.Mode != v1alpha1.CollectorMember {
 		return true, nil

@@ -73,8 +73,8 @@ func collects(t *testing.T, conn *member.Conn) {
 	})
 }
 
-// users returns the user names in the member's audit log of the requests that agent sent about Deliveries, Memberships and
-// nodes.
+// users returns the names of the users who sent requests about Deliveries, Memberships and nodes with the User-Agent
+// agent. It finds them in the member's audit log.
 func users(t *testing.T, mark audit.Mark, agent string) []string {
 	t.Helper()
 	found, err := mark.Requests(func(r audit.Request) bool {
@@ -151,7 +151,7 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 	}
 
 	// The next join moves the collector to another place (External). Then the host has no token of the collector's account,
-	// and may not request one.
+	// and no right to request one.
 	_, reported, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorExternal})
 	if err != nil {
 		t.Fatal(err)

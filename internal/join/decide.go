@@ -86,10 +86,10 @@ func (f found) decideNamespaces(name string, given v1alpha1.NamespacePolicy) (po
 	return v1alpha1.NamespacesManaged, ""
 }
 
-// keepFormer finds the rights that a profile of the join included in an earlier version only, and that the member's
-// ClusterRoles still give the host. Without --allow, keepFormer adds grants that include these rights, and tells the user:
-// if the join took the rights away, pushes that need them would fail. With --allow, keepFormer leaves the grants unchanged,
-// and tells the user which rights the host loses.
+// keepFormer finds former rights: a profile of this join included them in an earlier version and does not include them
+// today, and the member's ClusterRoles still give them to the host. Without --allow, keepFormer adds grants that include
+// these rights, and tells the user: if the join took the rights away, pushes that need them would fail. With --allow,
+// keepFormer leaves the grants unchanged, and tells the user which rights the host loses.
 func (j *joiner) keepFormer(ctx context.Context, grants []string) ([]string, error) {
 	var more, held []string
 	for _, f := range permissions.Formers() {

@@ -32,12 +32,12 @@ var oldest = utilversion.MustParseGeneric("1.30.0")
 
 // found has the facts that a join reads on both clusters before it decides.
 type found struct {
-	// identity is this host; its name is the one that the Membership gets.
+	// identity identifies this host. The join writes it, with the host's name, into the Membership.
 	identity v1alpha1.HostIdentity
 	known    *v1alpha1.MemberCluster // the host's MemberCluster; only its name is set if it does not exist
 	bound    credentials.Binding     // the binding in the Secret at the host; empty if the host has no Secret
-	// manager is the manager's Deployment. It is nil if the manager runs outside the host cluster, or if the user may not
-	// read the Deployment.
+	// manager is the manager's Deployment. It is nil if the manager runs outside the host cluster, or if the user has no
+	// right to read the Deployment.
 	manager *appsv1.Deployment
 
 	memberUID  types.UID
@@ -112,7 +112,7 @@ func (j *joiner) discoverManager(ctx context.Context) (*appsv1.Deployment, error
 	case errors.Is(err, cluster.ErrAbsent):
 		return nil, nil
 	case apierrors.IsForbidden(err) && j.opts.Collector != "" && j.opts.Collector != v1alpha1.CollectorMember:
-		j.Steps.Note("your account may not read Deployment %s at the host: the join cannot check whether its manager runs in a pod", membercollector.Manager)
+		j.Steps.Note("your account has no right to read Deployment %s at the host, so the join cannot check whether the manager runs in a pod", membercollector.Manager)
 		return nil, nil
 	default:
 		return nil, fmt.Errorf("reading Deployment %s/%s at the host: %w", manager.Namespace, manager.Name, err)
@@ -204,7 +204,7 @@ func (f found) checkFromPod() error {
 // refuseOthers returns an error in three cases:
 //
 //   - The cluster belongs to another host, and the user did not give --take-over.
-//   - This host has a member with the name of the join, and that member is another cluster.
+//   - This host already has a member with the name that the user gave, and that member is another cluster.
 //   - The cluster is a member of this host already, under another name.
 func (j *joiner) refuseOthers(ctx context.Context, f found) error {
 	owner := f.membership.Spec

@@ -29,12 +29,17 @@
 // deleted an object that the join needs.
 //
 // The host removes its objects from the member with a credential that is itself one of these objects. So the credential
-// must be removed last (see package memberinstall for the owners of the objects). Clear removes all objects that give the
-// host no right. Sever then deletes the ClusterRole fairlead-host, and after it the namespace or the service account; a
-// Role in that namespace permits the second deletion. The member's garbage collector deletes the objects that these two
-// own. To remove the host by hand, an administrator deletes the ClusterRole fairlead-host. If Sever is killed after a
-// deletion, the host has lost rights, and the API server may refuse the requests of the next run. So Sever counts a refusal
-// as success. But a refusal does not prove that Clear has run, so the caller has to record that before it calls Sever.
+// must be removed last (see package memberinstall for the owners of the objects). Two functions remove the objects:
 //
-// fairlead-system is deleted with the membership only if join created it, and never if the cluster is a host itself.
+//   - Clear removes all objects that give the host no right.
+//   - Sever then deletes the ClusterRole fairlead-host, and after it the namespace fairlead-system or the host's service
+//     account. A Role in that namespace permits the second deletion. The member's garbage collector deletes the objects
+//     that the ClusterRole and the account own.
+//
+// If Sever is killed after a deletion, the host has lost rights, and the API server may refuse the requests of the next
+// run. So Sever counts a refusal as success. But a refusal does not prove that Clear has run. So the caller has to record
+// that Clear has run, before it calls Sever. To remove the host by hand, an administrator deletes the ClusterRole
+// fairlead-host.
+//
+// Sever deletes the namespace fairlead-system only if a join created it, and never if the cluster is a host itself.
 package join

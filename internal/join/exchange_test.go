@@ -99,8 +99,8 @@ func (f *fleet) inUse(t *testing.T, name string) bool {
 	})
 }
 
-// unboundCluster removes the name of the member from the Secret at the host. An earlier version wrote such a Secret, so the
-// next join has to write the name.
+// unboundCluster removes the name of the member from the Secret at the host. An earlier version wrote Secrets without
+// this name, so the next join has to write the name.
 func (f *fleet) unboundCluster(t *testing.T) {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -220,7 +220,7 @@ func TestTwoJoinsAtATimeLeaveTheHostWithOneTokenOfEachAccount(t *testing.T) {
 	}
 }
 
-// A join or a manager that was killed before it stored its token left the token Secret on the member.
+// The token Secret on the member is a remnant: a join or a manager created it, and was killed before it stored the token.
 func TestAJoinRevokesTokensThatTheHostDoesNotHold(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -304,9 +304,9 @@ func TestOfTwoJoinsWithDifferentCollectorsOneFails(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// All names of token Secrets are in use, and the host has none of the tokens. The join has to delete one of the token
-// Secrets, and writes the Secret at the host before that. So a renewal that runs at the same time cannot store the token of
-// the deleted token Secret.
+// All names of token Secrets are in use, and the host has none of the tokens. So the join has to delete one of the token
+// Secrets. Before the deletion it writes the Secret at the host. A renewal that runs at the same time then cannot store
+// the token of the deleted token Secret.
 func TestAJoinThatMakesRoomStopsARenewalUnderWay(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

@@ -30,7 +30,7 @@ const AnnotationCleared = v1alpha1.Group + "/cleared"
 //
 // The previous version recorded this as an annotation, which anyone who can write MemberClusters can forge. A forged
 // annotation has an effect only while the member cannot be reached or refuses the host; in all other cases Clear runs
-// again. It gives no new power: the same people could remove the finalizer instead.
+// again. A forged annotation gives nobody new power: the same people could remove the finalizer instead.
 func WasCleared(m *v1alpha1.MemberCluster) bool {
 	return m.Status.Leaving == v1alpha1.LeavingCleared || m.Annotations[AnnotationCleared] != ""
 }
@@ -92,8 +92,8 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		// Another client, for example the manager, may have written the MemberCluster meanwhile. The next try uses what is
-		// there now.
+		// Another client, for example the manager, may have written the MemberCluster meanwhile. The next try begins with the
+		// MemberCluster as it is now.
 		*m = v1alpha1.MemberCluster{}
 		if again := host.Get(ctx, client.ObjectKeyFromObject(before), m); again != nil || m.UID != before.UID {
 			*m = *before

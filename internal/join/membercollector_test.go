@@ -190,7 +190,7 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 		t.Errorf("the copy of the pull secret stays: %v", err)
 	}
 
-	// The manager leaves the member with its own account. It must delete the collector before the Deliveries.
+	// The manager withdraws from the member with the host's account. It must delete the collector before the Deliveries.
 	var reported []string
 	if err := join.Withdraw(within(t), host, got.Host.UID, "east", func(s steps.Step) { reported = append(reported, s.What) }); err != nil {
 		t.Fatal(err)

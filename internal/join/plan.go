@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 )
 
-// plan is everything that a join has decided before its first write. write can run it more than once: a takeover and a
-// rotation run it as a dry run first.
+// plan is everything that a join has decided before its first write. The method write carries out the plan. A takeover
+// and a rotation call write twice, first as a dry run.
 type plan struct {
 	name   string
 	labels map[string]string // the labels that the user gave for the MemberCluster
@@ -73,7 +73,7 @@ func (p plan) rehearse(ctx context.Context, pair cluster.Pair, now func() time.T
 
 // own writes the Membership, which names this host as the host of the member. An ordinary join calls own after it has
 // created the host's account, so that the host named in a Membership has an account. A takeover calls own earlier: from
-// then on a join by the old host is refused, and only afterwards this join creates its account.
+// then on a join by the old host is refused. Only afterwards the takeover creates the account of the new host.
 func (p plan) own(ctx context.Context, pair cluster.Pair) error {
 	host := p.found.identity
 	spec := v1alpha1.MembershipSpec{Host: host, ClusterName: p.name, Grants: p.grants, NamespacePolicy: p.namespaces}
@@ -88,7 +88,7 @@ func (p plan) own(ctx context.Context, pair cluster.Pair) error {
 	return nil
 }
 
-// exchange returns the exchange of tokens of this join.
+// exchange prepares the step in which this join keeps or requests the host's tokens and stores them at the host.
 func (p plan) exchange(pair cluster.Pair, now func() time.Time) tokens.Exchange {
 	a := p.found.address
 	return tokens.Exchange{

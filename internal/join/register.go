@@ -63,8 +63,8 @@ func (p plan) askHost(ctx context.Context, host cluster.Cluster) error {
 }
 
 // register writes the MemberCluster, and returns it. If the MemberCluster existed when the join began and does not exist
-// now, register returns an error and creates none. An unjoin has deleted the MemberCluster, and may have deleted the Secret
-// and the host's account too.
+// now, register returns an error and creates none: an unjoin deleted it, and perhaps also the Secret and the host's
+// account.
 func (p plan) register(ctx context.Context, pair cluster.Pair) (*v1alpha1.MemberCluster, error) {
 	have, outcome, err := p.found.known, steps.Unchanged, error(nil)
 	if have.UID == "" {

@@ -106,8 +106,8 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	}
 }
 
-// On a member that an earlier version joined, the host may not create token Secrets, so its tokens are bound to none until
-// a user joins the member again.
+// On a member that an earlier version joined, the host has no right to create token Secrets. So its tokens are bound to
+// none until a user joins the member again.
 func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

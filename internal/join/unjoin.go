@@ -57,8 +57,8 @@ type unjoin struct {
 	hostUID types.UID
 	member  client.Client           // nil if the user gave no kubeconfig of the member
 	known   *v1alpha1.MemberCluster // nil if the host has no MemberCluster of that name
-	// secrets has the uids of the Secrets at the host that may hold the member's credentials, by name. The unjoin must not
-	// remove a Secret of the same name with another uid, because a join that began after the unjoin created it.
+	// secrets has the uids of the Secrets at the host that may hold the member's credentials, by name. If a Secret of such a
+	// name has another uid, a later join created it, and the unjoin must not remove it.
 	secrets map[string]types.UID
 }
 
@@ -189,8 +189,8 @@ func (u *unjoin) leaveOurselves(ctx context.Context) error {
 // finished its work, or another client removed the finalizer and the host's account is still on the member. wasOurs is true
 // if the Membership named this host when the unjoin began.
 //
-// leaveUnregistered removes nothing if the Membership names this host neither at that time nor now. The account may belong
-// to another host, whose first join has not written the Membership yet.
+// If the Membership did not name this host when the unjoin began, and does not name it now, leaveUnregistered removes
+// nothing. The account may belong to another host, whose first join has not written the Membership yet.
 func (u *unjoin) leaveUnregistered(ctx context.Context, wasOurs bool) error {
 	membership, err := ownMembership(ctx, u.member, u.hostUID, u.opts.Name)
 	if err == nil && (membership != nil || wasOurs) {
@@ -203,7 +203,7 @@ func (u *unjoin) leaveUnregistered(ctx context.Context, wasOurs bool) error {
 	return err
 }
 
-// awaitGone waits until the MemberCluster is gone, and then removes its credentials from the host.
+// awaitGone waits until the MemberCluster is gone, and then removes the member's credentials from the host.
 func (u *unjoin) awaitGone(ctx context.Context) error {
 	if u.opts.Wait == 0 {
 		return nil

@@ -131,7 +131,7 @@ func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	}
 }
 
-// With `hostctl unjoin --forget` another cluster can take a member's name.
+// After `hostctl unjoin --forget` another cluster can join under the name of the forgotten member.
 func TestAnotherClusterTakesAMembersPlaceAfterAForgettingUnjoin(t *testing.T) {
 	f := newFleet(t)
 	first := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

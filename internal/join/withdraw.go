@@ -38,8 +38,8 @@ func (e *NotOursError) Error() string {
 }
 
 // Withdraw removes Fairlead's own objects from a member: it calls Clear, then Sever. Workloads stay, with their marks.
-// After a failure the caller can call Withdraw again, with one exception: the argument member uses the host's account, and
-// Sever has deleted that account. Leave is for that case. report may be nil.
+// After a failure the caller can call Withdraw again. But if the client member uses the host's account, and Sever has
+// deleted that account, Withdraw fails each time; then call Leave. report may be nil.
 func Withdraw(ctx context.Context, member client.Client, host types.UID, name string, report steps.Reporter) error {
 	if err := Clear(ctx, member, host, name, report); err != nil {
 		return err
@@ -95,10 +95,9 @@ func ownMembership(ctx context.Context, member client.Client, host types.UID, na
 	return m, nil
 }
 
-// clearCollector removes the collector's Deployment that a join installed on the member. It runs before the Deliveries are
-// removed. If the API server forbids the request, clearCollector returns nil: the host has this right only on members whose
-// collector a join installed. A Deployment that remains is owned by the collector's account, so the member's garbage
-// collector deletes it after the account.
+// clearCollector removes the collector's Deployment that a join installed on the member. If the API server forbids the
+// request, clearCollector returns nil: the host has this right only on members whose collector a join installed. If the
+// Deployment stays, the member's garbage collector deletes it after the collector's account, which owns it.
 func clearCollector(ctx context.Context, member client.Client, name string, report steps.Reporter) error {
 	obj := named(appsv1.SchemeGroupVersion.WithKind("Deployment"), v1alpha1.SystemNamespace, membercollector.Name)
 	err := member.Get(ctx, client.ObjectKeyFromObject(obj), obj)

@@ -30,12 +30,13 @@ type Guard struct {
 	tenure Tenure
 	// holder is the holder of the lease when this manager last read or wrote the lease.
 	holder string
-	// held is true once the API server has accepted this manager as the holder. From then on this manager does not take
-	// back a lease. A holder with the same proof that appears later is no predecessor, and may be alive.
+	// held is true once the API server has accepted this manager as the holder. From then on this manager does not take back
+	// a lease. If the lease then names another holder with the same proof, that holder took the lease after this manager. It
+	// is no predecessor, and may be alive.
 	held bool
-	// takingBack becomes true at the read that shows a predecessor which is proven dead. It becomes false when the API
-	// server accepts the write that takes the lease back, or when a later read shows that another manager is faster. It
-	// stays true after a write without an answer, because the API server may have stored that write.
+	// takingBack becomes true when a read shows that the holder is a predecessor which is proven dead. It becomes false when
+	// the API server accepts the write that takes the lease back, or when a later read shows that another manager has taken
+	// the lease first. It stays true after a write without an answer, because the API server may have stored that write.
 	takingBack bool
 }
 

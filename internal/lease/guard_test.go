@@ -14,8 +14,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// lock simulates the lease on the API server. The field takes is the time that a write takes. A write is accepted
-// unless the field fails is true.
+// lock simulates the lease on the API server. Each write moves the clock forward by takes. If fails is true, the lock
+// refuses each write.
 type lock struct {
 	resourcelock.Interface
 	clock  *clocktesting.FakeClock

@@ -11,9 +11,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
-// Proof is a value that the manager writes into the lease as a part of its name. Two processes with the same value never
-// run at the same time. So if the lease names another process with the value of this process, that predecessor is dead. The
-// zero Proof proves nothing: with it the manager waits until the lease has expired.
+// Proof is a value that no two running processes have at the same time. The manager's name in the lease contains it. So
+// if the lease names another process with this process's value, that predecessor is dead. The zero Proof proves nothing:
+// with it the manager waits until the lease has expired.
 //
 // A host name is no proof. Another machine can have the same name, and two processes can run on one machine.
 type Proof struct {

@@ -45,7 +45,7 @@ func TestALockFileProvesThatNoOtherProcessHoldsIt(t *testing.T) {
 	if err != nil || !again.covers(first.identity("host", "before")) {
 		t.Errorf("the same file proves nothing: %v, %s and %s", err, first, again)
 	}
-	// A copy of the lock file is another file, for example in the image of a machine, so it must give another proof.
+	// A copy of the lock file must give another proof. For example, a machine image can contain such a copy.
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func (p *process) waitToWrite(t *testing.T) time.Time {
 	return time.Time{}
 }
 
-// kill ends the process by SIGKILL, and returns the time.
+// kill ends the process by SIGKILL, and returns the time at which it had ended.
 func (p *process) kill(t *testing.T) time.Time {
 	t.Helper()
 	if err := p.Process.Kill(); err != nil {

@@ -11,7 +11,8 @@ const maxClockError = 100
 // Timing holds the durations of the lease and of the fence. Each duration is measured with the clock of one machine. No
 // machine compares its clock with another machine's.
 type Timing struct {
-	// Duration is the validity of the lease: how long another manager waits after it last read a change of the lease.
+	// Duration is the validity of the lease: how long another manager waits, after it last read a change of the lease,
+	// before it takes the lease.
 	Duration time.Duration
 	// Renew is the age of the lease at which the leader renews it.
 	Renew time.Duration

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Some of these conditions keep two leaders from writing at the same time. The others keep one leader at work, and bound
-// the time without a leader.
+// Some of these conditions keep two leaders from writing at the same time. The others keep the leader from losing its
+// lease too easily, and bound the time without a leader.
 func TestTheFenceFallsBeforeAnotherManagerBegins(t *testing.T) {
 	d := Default()
 	for condition, holds := range map[string]bool{

@@ -58,8 +58,8 @@ func withoutQuantities(all *runtime.Scheme) *runtime.Scheme {
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// hasQuantity reports whether a value of the type can contain a resource.Quantity. seen has the types that hasQuantity has
-// begun with; a type may contain itself.
+// hasQuantity reports whether a value of the type can contain a resource.Quantity. seen has the types that hasQuantity
+// has already visited. Without seen, hasQuantity would not end for a type that contains itself.
 func hasQuantity(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if t == quantity || seen[t] {
 		return t == quantity

@@ -35,7 +35,8 @@ const (
 //
 // Conn has more than 15 methods because it is all that other packages see of a connection. Eleven methods implement
 // cluster.Cluster, as multicluster-runtime requires. Each of the others returns or calls one part of the connection: its
-// name, the limit, the REST client, the mapper, or the bearer of a token. The parts have the state and the locks.
+// name, the limit, the REST client, the mapper, or the transport that adds a token (bearer). The parts have the state and
+// the locks.
 type Conn struct {
 	name string
 	// config is the client configuration without the token, which bearer holds.

@@ -72,8 +72,8 @@ func (m *mapper) doubt(gk schema.GroupKind) {
 	m.doubted[gk] = true
 }
 
-// byItself returns the mapping of a built-in kind without a request. It returns nil if the mapper has to ask the
-// member. That is so if the kind is not built in, if it is doubted, or if the first of versions is not the built-in
+// byItself returns the mapping of a built-in kind without a request. It returns nil if the mapper has to ask the member.
+// The mapper has to ask if the kind is not built in, if it is doubted, or if the first of versions is not the built-in
 // version.
 func (m *mapper) byItself(gk schema.GroupKind, versions []string) *meta.RESTMapping {
 	found := builtIn.mapping(gk, "")

@@ -178,8 +178,8 @@ func TestAMappingEndsWithTheContextOfItsCaller(t *testing.T) {
 	mapped(t, conn, deployments, "v1") // a built-in kind needs no request, so this call does not wait
 }
 
-// A member serves 16 versions with as many resources as it may, each with long names. Without the bound on the cache,
-// this took 1,282 MiB of memory.
+// A member serves 16 versions, each with the largest allowed number of resources and with long names. Without the bound
+// on the cache, this took 1,282 MiB of memory.
 func TestTheDiscoveryCacheIsSmall(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))

@@ -23,8 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// listening returns the address of a server. The server passes each connection to the function with, and then closes the
-// connection.
+// listening starts a server and returns its address. The server calls with(connection) for each connection, and then
+// closes the connection.
 func listening(t *testing.T, with func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,7 +47,7 @@ func listening(t *testing.T, with func(net.Conn)) string {
 	return "https://" + listener.Addr().String()
 }
 
-// Real servers make the errors: the types and texts are those of the network, of crypto/tls and of client-go.
+// The errors come from real servers, so their types and texts are those of the network, of crypto/tls and of client-go.
 func TestTheKindOfANetworkErrorIsTheReasonAndTheMessageHasTheAddress(t *testing.T) {
 	refuses := func(code int, kind, body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -186,7 +186,7 @@ func tlsServer(t *testing.T, handler http.Handler) string {
 	return server.URL
 }
 
-// The deadline of the context is over from the beginning, so the test does not wait for ProbeTimeout.
+// The context ends after 50 ms, so the test does not have to wait for ProbeTimeout.
 func TestAServerThatNeverAnswersHasReasonTimeout(t *testing.T) {
 	address := listening(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -48,9 +48,9 @@ type tracked struct {
 	cancel         context.CancelFunc
 	probeRequested chan struct{}
 
-	// joined is the uid of the joined cluster's kube-system namespace. If a probe finds another uid, its result is not
-	// usable. The uid comes from the registry. While the registry has none, joined is the uid that the first usable
-	// probe found; "" before that probe. The fleet's mu guards joined and lastProbe.
+	// joined is the uid of the joined cluster's kube-system namespace. If a probe finds another uid, the result of that
+	// probe is not usable. The uid comes from the registry. While the registry has none, joined is the uid that the first
+	// usable probe found; "" before that probe. The fleet's mu guards joined and lastProbe.
 	joined    types.UID
 	lastProbe ProbeResult
 

@@ -51,8 +51,8 @@ func newHijacker(t *testing.T, server *apiServer) *hijacker {
 	return h
 }
 
-// An attacker may edit a MemberCluster and may not read Secrets. The attacker must not get the token with a proxy, with
-// a server name, or with both.
+// The attacker has the right to edit a MemberCluster, and no right to read Secrets. The attacker sets a proxy, another
+// server name, or both. None of these edits must bring the token to the attacker.
 func TestAnEditOfAMemberClusterCannotObtainTheToken(t *testing.T) {
 	server := newAPIServer(t)
 	h := newHijacker(t, server)

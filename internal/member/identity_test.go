@@ -68,8 +68,8 @@ func TestAConnectionToAnotherClusterThanTheRegisteredOneIsNotUsable(t *testing.T
 	}
 }
 
-// The fleet has learned the uid from the first probe. Then the registry gets another uid, and from then on only that
-// one counts.
+// The fleet has learned the uid from the first probe. Then the registry gets another uid. From then on only the
+// registry's uid counts.
 func TestAUIDThatTheRegistrySetsLaterCountsAtOnce(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnect(t, server, "a")

@@ -20,15 +20,16 @@ var ErrEndlessList = fmt.Errorf("the list does not end after %d pages of %d obje
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// EachMetadata calls the function each with the metadata of every object of a collection. See EachSelected for the errors.
+// EachMetadata calls each(object) for every object of a collection. The object has only its metadata. See EachSelected
+// for the errors.
 func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
 	return EachSelected(ctx, conn, path, "", each)
 }
 
-// EachSelected calls the function each for every object of a collection that a label selector selects; "" selects all. It
-// reads only the metadata, page by page. If the function returns an error, EachSelected stops and returns that error. Its
-// other errors are those of Do, and ErrEndlessList. If the list expires before its last page, the API server answers 410,
-// and the caller has to list again from the first page.
+// EachSelected calls each(object) for every object of a collection that a label selector selects; "" selects all. The
+// object has only its metadata. EachSelected reads the collection page by page. If each returns an error, EachSelected
+// stops and returns that error. Its other errors are those of Do, and ErrEndlessList. If the list expires before its last
+// page, the API server answers 410, and the caller has to list again from the first page.
 func EachSelected(ctx context.Context, conn *Conn, path []string, selector string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
 	for range boundedread.MaxPages {

@@ -44,10 +44,10 @@ type ProbeResult struct {
 	Reachable bool
 	// Valid reports whether the API server accepts the host's credentials and belongs to the cluster that this host joined.
 	Valid bool
-	// Ours reports whether the last Membership that a probe read belongs to the cluster that this host joined. It is
-	// false if the member has no Membership. It is also false if the Membership has a new uid and the probe cannot read
-	// the uid of kube-system: then another cluster may have answered. If a probe cannot read the Membership for another
-	// reason, Ours keeps its value.
+	// Ours reports whether the last Membership that a probe read belongs to the cluster that this host joined. It is false
+	// if the member has no Membership. It is also false if the Membership has a new uid and the probe cannot read the uid of
+	// kube-system, because another cluster may have answered. If the read of the Membership fails in any other way, for
+	// example by a timeout, Ours keeps its value.
 	Ours bool
 	// Reason is one of the reasons of MemberCluster conditions. It is ReasonUnreachable for each kind of network error, so
 	// that the lines of wrappers do not change when the kind of the error changes.
@@ -62,7 +62,8 @@ type ProbeResult struct {
 	// UID is the uid of the kube-system namespace of the cluster that answered last, even if that is not the joined
 	// cluster.
 	UID types.UID
-	// told is the uid that the Membership had when a probe last read UID.
+	// told is the uid of the Membership at the time when a probe last read the field UID from the member. A probe reads UID
+	// again when the Membership has another uid (see identify).
 	told types.UID
 	// Version is the version of the API server.
 	Version string
@@ -82,7 +83,8 @@ type ProbeResult struct {
 	// CollectorForbidden reports whether the member answered 403 to the last heartbeat of the collector inside the manager.
 	CollectorForbidden bool
 	// CollectorSilent reports whether no new heartbeat has come for HeartbeatTimeout, although the member was usable during
-	// that whole time. A collector inside the manager can write none while the manager does not reach the member.
+	// that whole time. The time before does not count: a collector inside the manager cannot write a heartbeat while the
+	// manager does not reach the member.
 	CollectorSilent bool
 	// usableSince is the time at which the probes began to find the member usable; zero if the last probe found it not
 	// usable.

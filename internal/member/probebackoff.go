@@ -13,8 +13,9 @@ const (
 	RetryInterval = 10 * time.Second
 )
 
-// nextProbe returns the time until the next probe of a member. unsettled is the number of probes in a row that found the
-// member not settled (see ProbeResult.settled). The time doubles with each of them, up to RetryInterval.
+// nextProbe returns the time until the next probe of a member. unsettled is 0 if the last probe found the member settled
+// (see ProbeResult.settled). Otherwise it counts the probes since the member was last settled, or since it last became
+// usable or unusable. The time doubles with each of these probes, up to RetryInterval.
 func nextProbe(unsettled int) time.Duration {
 	if unsettled == 0 {
 		return ProbeInterval

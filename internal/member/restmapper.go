@@ -57,6 +57,6 @@ func (m restMapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.Gr
 	return []schema.GroupVersionResource{found}, err
 }
 
-// ResourceSingularizer implements meta.RESTMapper. It returns the name unchanged: only users of kubectl type singulars,
-// and kubectl does not use this mapper.
+// ResourceSingularizer implements meta.RESTMapper. It returns the name unchanged. Only kubectl accepts singular names
+// from its users, and kubectl does not use this mapper.
 func (m restMapper) ResourceSingularizer(resource string) (string, error) { return resource, nil }

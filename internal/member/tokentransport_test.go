@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// noted is a member's API server that records the last token of each path. A watch stays open until over is closed.
+// noted is a member's API server that records the last token of each path. It keeps a watch open until the test closes
+// the channel over.
 type noted struct {
 	*apiServer
 	mu     sync.Mutex
@@ -184,8 +185,8 @@ func TestTheCollectorInsideTheManagerUsesItsOwnAccount(t *testing.T) {
 	}
 }
 
-// A collector may be allowed to read its Membership, and not to write it. So the probe reports the refusal until the member
-// accepts a write.
+// The member can allow a collector to read its Membership, and forbid it to write the Membership. So the probe reports
+// the refusal until the member accepts a write.
 func TestAProbeReportsThatTheCollectorsHeartbeatIsForbidden(t *testing.T) {
 	s := newAPIServer(t)
 	conn := connected(t, s.config("hosts"))

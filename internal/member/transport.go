@@ -36,7 +36,7 @@ type WriteFence interface {
 	Left() time.Duration
 }
 
-// HeldBackError tells that this manager may not send a write now. The cause is the manager's lease, not the member.
+// HeldBackError tells that this manager must not send a write now. The cause is the manager's lease, not the member.
 type HeldBackError struct{ Why error }
 
 func (e *HeldBackError) Error() string { return e.Why.Error() }
@@ -114,9 +114,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// cancelWhenFenced cancels a write that has no answer yet, as soon as the fence allows the write no more time. It asks the
-// fence again at least every second. A renewal of the lease gives more time, and a timer does not run while the machine
-// sleeps. The caller calls the returned function when the request has ended.
+// cancelWhenFenced cancels a write that has no answer yet, when the fence leaves it no more time. It asks the fence at
+// least every second, for two reasons. A renewal of the lease gives the write more time. And a timer does not run while
+// the machine sleeps, so one long timer would end too late. The caller calls the returned function when the request has
+// ended.
 func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFunc) func() {
 	var (
 		mu    sync.Mutex
@@ -168,7 +169,7 @@ func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
 // attempts has the last outcome of the requests of one probe, as the transport saw it. client-go repeats a request whose
 // connection breaks, and a request that the server answers with a Retry-After. When the deadline of the probe ends these
-// attempts, client-go's error is only that of the deadline.
+// attempts, client-go returns only the error of the deadline. attempts still has the cause.
 type attempts struct {
 	mu sync.Mutex
 	// err is the last error that is not the end of the context.

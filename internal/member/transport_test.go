@@ -140,7 +140,7 @@ func TestTheSumOfAllEventsOfAWatchIsNotLimited(t *testing.T) {
 	}
 }
 
-// fence is a WriteFence that refuses all writes with the error no, or allows them if no is nil.
+// fence is a WriteFence. It allows all writes if the field no is nil, and otherwise refuses them with the error in no.
 type fence struct {
 	no   error
 	left func() time.Duration

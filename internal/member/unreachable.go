@@ -37,8 +37,8 @@ const (
 	failureSteady = time.Minute
 )
 
-// failure tells why the manager cannot use a member's API server. The message names the address and the remedy. It has no
-// password, and it is the same for each probe that fails in the same way.
+// failure tells why the manager cannot use a member's API server. The message names the address and the remedy. The
+// message contains no password, and is the same for each probe that fails in the same way.
 type failure struct {
 	// reason is a reason of the condition Reachable.
 	reason, message string
@@ -51,10 +51,11 @@ type otherFailure struct {
 	since time.Time
 }
 
-// steady returns the result s. If the previous result, last, has another failure than s, steady replaces the failure in s
-// by that of last, until all probes have found the new failure for the time failureSteady. So a member whose failures
-// alternate, for example behind a load balancer, does not cause a write of its status with each probe. The result of a
-// reachable member has no failure and stays unchanged.
+// steady delays the change from one failure to another in the results of one outage. It compares s with last, the
+// previous result. If s has a new failure, steady returns s with the failure of last. It does so until all probes have
+// found the same new failure for the time failureSteady. Otherwise a member whose failures alternate, for example behind
+// a load balancer, would cause a write of its status with each probe. If one of the two results is without a failure,
+// steady returns s unchanged.
 func (s ProbeResult) steady(last ProbeResult, now time.Time) ProbeResult {
 	s.other = otherFailure{}
 	if s.Failure == "" || last.Failure == "" || s.Failure == last.Failure && s.Message == last.Message {
@@ -75,7 +76,7 @@ func (s ProbeResult) steady(last ProbeResult, now time.Time) ProbeResult {
 	return s
 }
 
-// attempt is a request to a member that failed.
+// attempt is a failed request to a member.
 type attempt struct {
 	member string
 	config *rest.Config
@@ -144,7 +145,7 @@ func (a *attempt) redirected() (failure, bool) {
 	return failure{v1alpha1.ReasonRedirected, "spec.endpoint does not lead to an API server: " + elsewhere.Error() + ". To use another address, " + a.joinAt()}, true
 }
 
-// answered is the rule for a server whose answer the manager cannot use.
+// answered is the rule of classify for a server whose answer the manager cannot use.
 func (a *attempt) answered() (failure, bool) {
 	var tooLarge *boundedread.TooLargeError
 	var unusable *unusableError
@@ -182,7 +183,7 @@ func (a *attempt) notResolved() (failure, bool) {
 		"If the address has changed, %s", dns.Name, field, a.at(), join), true
 }
 
-// certificate is the rule for a certificate that the manager does not accept.
+// certificate is the rule of classify for a certificate that the manager does not accept.
 func (a *attempt) certificate() (failure, bool) {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -222,7 +223,7 @@ func (a *attempt) expired(cert *x509.Certificate) failure {
 		"if that is ahead", a.at(), cert.NotAfter.UTC().Format(time.RFC3339))}
 }
 
-// protocol is the rule for other errors of TLS.
+// protocol is the rule of classify for other errors of TLS.
 func (a *attempt) protocol() (failure, bool) {
 	var record tls.RecordHeaderError
 	var alert *net.OpError
@@ -248,7 +249,7 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timed) && timed.Timeout()
 }
 
-// broken is the rule for connections that cannot be made, or that break.
+// broken is the rule of classify for connections that cannot be made, or that break.
 func (a *attempt) broken() (failure, bool) {
 	switch {
 	case errors.Is(a.err, syscall.ECONNREFUSED) && a.proxy != nil:

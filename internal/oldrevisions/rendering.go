@@ -35,8 +35,8 @@ func (r *Rendering) Lists(group, kind, name string) bool {
 
 // Render makes the objects. If the Store does not have the revision in memory, it reads the revision from the host.
 func (r *Rendering) Render() (*render.Rendering, error) {
-	// Render gets no context from its caller: it implements plan.Rendering, and a rendering of the present spec needs no
-	// request.
+	// Render implements plan.Rendering, whose method Render has no context: for the present spec it needs no request. So
+	// this method sets its own time limit.
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	variant, _, err := r.store.same(ctx, r.id, r.member, r.digest)

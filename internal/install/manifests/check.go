@@ -51,7 +51,8 @@ func (v Values) Check() error {
 	return errors.Join(wrong...)
 }
 
-// checkProcess calls refuse for each wrong value that sets the environment or the flags of the manager's process.
+// checkProcess checks the values that become environment variables or flags of the manager's process. It calls refuse for
+// each wrong one.
 func (v Values) checkProcess(refuse func(format string, args ...any)) {
 	if !goMemoryForm.MatchString(v.GoMemoryLimit) {
 		refuse("goMemoryLimit: %q is no number of bytes as Go writes it; give, for example, 900MiB", v.GoMemoryLimit)
@@ -97,8 +98,8 @@ func (i Image) check() error {
 	return errors.Join(wrong...)
 }
 
-// Named returns the image with the name ref, as in registry.your.org/fairlead/manager:v1@sha256:…, and with the pull policy
-// of i.
+// Named parses ref, for example registry.your.org/fairlead/manager:v1@sha256:…, and returns it as an Image with the pull
+// policy of i.
 func (i Image) Named(ref string) (Image, error) {
 	name, err := imagename.Parse(ref)
 	if err != nil {

@@ -52,8 +52,7 @@ type Values struct {
 // Image is the image of the manager.
 type Image struct {
 	Repository string `json:"repository"`
-	// Tag is the tag of the image; "" means the tag for the version that is installed. If Digest is set, Tag has no
-	// effect.
+	// Tag is the tag of the image; "" means the tag of the version to install. If Digest is set, Tag has no effect.
 	Tag string `json:"tag"`
 	// Digest is sha256: and 64 hexadecimal digits; "" means that Tag selects the image.
 	Digest     string            `json:"digest"`

@@ -37,7 +37,7 @@ func TestAValueThatIsLeftOutHasItsDefault(t *testing.T) {
 	}
 }
 
-// A test of hack/manifests has the first ten of these wrong values too: there the chart's values.schema.json refuses them.
+// TestTheSchemaRefusesValues in hack/manifests checks that the chart's values.schema.json refuses most of these values too.
 func TestAWrongValueIsNamed(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"an unknown value":             {"replica: 3", `there is no value "replica"`},

@@ -82,8 +82,9 @@ func Bounded(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-// WithToken returns a client that uses a token of an account. The client connects to the address in the user's kubeconfig,
-// because this machine may not reach the address that the host will use. account is the account's name, for the error.
+// WithToken returns a client that uses a token of an account. The client connects to the address in the user's
+// kubeconfig, because the address that the host will use is perhaps not reachable from this machine. account is the
+// account's name, for the error.
 func (c Cluster) WithToken(token, account string) (client.Client, error) {
 	cfg := rest.AnonymousClientConfig(c.Config)
 	cfg.BearerToken = token
@@ -117,7 +118,8 @@ func Identity(ctx context.Context, c client.Client) (types.UID, error) {
 	return ns.UID, nil
 }
 
-// Pair is the host and the member of one join. Steps reports the join's steps.
+// Pair is the host and the member of one join. It is not the pair of docs/concepts.md, which is a wrapper and a member.
+// Steps reports the join's steps.
 type Pair struct {
 	Host, Member Cluster
 	Steps        *steps.Recorder

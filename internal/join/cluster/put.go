@@ -37,10 +37,10 @@ func Put[T client.Object](ctx context.Context, c Cluster, obj T, fill func(T)) (
 	return there, outcome, nil
 }
 
-// Retriable reports whether it can help to read the object again and repeat the write. It can if another client, for
-// example the garbage collector, wrote or deleted the object first. Retriable is also true if the namespace does not exist
-// or the cluster does not serve the kind, because the API server answers in the same way. The repeated write then fails
-// too.
+// Retriable reports whether it can help to read the object again and repeat the write. It can help if another client, for
+// example the garbage collector, wrote or deleted the object first. Retriable is also true in two cases in which the
+// repeated write fails too: the namespace does not exist, or the cluster does not serve the kind. The API server answers
+// as if another client had deleted the object.
 func Retriable(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || Absent(err)
 }

@@ -92,7 +92,7 @@ func collector(s Settings) corev1.Container {
 		Image:           s.Image,
 		ImagePullPolicy: s.PullPolicy,
 		Args:            []string{"--cluster-name=" + s.ClusterName, "--health-address=:8081"},
-		// Near this size Go's garbage collector runs more often, so that the process stays below the container's memory
+		// Near this memory size Go's garbage collector runs more often, so that the process stays below the container's memory
 		// limit, at which the kernel would kill it.
 		Env:   []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "230MiB"}},
 		Ports: []corev1.ContainerPort{{Name: healthPort, ContainerPort: 8081, Protocol: corev1.ProtocolTCP}},

@@ -113,7 +113,7 @@ func chooseImage(manager *appsv1.Deployment, given Given, present *appsv1.Deploy
 	default:
 		name, err := imagename.Parse(earlier)
 		if err != nil {
-			return chosenImage{}, fmt.Errorf("annotation %s of the collector's Deployment on the member: %w. Or give --image", AnnotationCollectorImage, err)
+			return chosenImage{}, fmt.Errorf("annotation %s of the collector's Deployment on the member: %w. To replace that image, give --image", AnnotationCollectorImage, err)
 		}
 		return keep(name.Repository)
 	}
@@ -145,7 +145,7 @@ func imageOfHost(manager *appsv1.Deployment) (string, error) {
 	}
 	name, err := imagename.Parse(image)
 	if err != nil {
-		return "", fmt.Errorf("the manager's image in the host's Deployment %s/%s: %w. Or give --image", v1alpha1.SystemNamespace, Manager, err)
+		return "", fmt.Errorf("the manager's image in the host's Deployment %s/%s: %w. To name the collector's image yourself, give --image", v1alpha1.SystemNamespace, Manager, err)
 	}
 	prefix, found := strings.CutSuffix(name.Repository, "/manager")
 	if !found {
@@ -163,7 +163,7 @@ func withTagOf(image, repository string) (string, error) {
 	name, err := imagename.Parse(image)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("the manager's image in the host's Deployment %s/%s: %w. Or give --image with a tag", v1alpha1.SystemNamespace, Manager, err)
+		return "", fmt.Errorf("the manager's image in the host's Deployment %s/%s: %w. To name the tag yourself, give --image with a tag", v1alpha1.SystemNamespace, Manager, err)
 	case name.Tag == "" && name.Digest != "":
 		// The digest belongs to the manager's image, so the collector's image cannot have it. But all images of one version
 		// are pushed under the version's tag.

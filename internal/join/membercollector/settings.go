@@ -17,8 +17,9 @@ import (
 // joins.
 const None = "none"
 
-// Given are the settings that the user gave to a join. If a setting is empty, the join keeps the value of an earlier join.
-// In a first join, an empty image or empty pull secrets mean those of the host's manager.
+// Given are the settings that the user gave to a join. If a setting is empty, the join keeps the value of an earlier
+// join. In a first join, an empty image means the image that belongs to the host's manager, and empty pull secrets mean
+// the manager's pull secrets.
 type Given struct {
 	// Image is REPOSITORY[:TAG][@DIGEST]. Without tag and digest it gets the tag of the manager's image. The value
 	// ImageOfHost means that the join derives the image from the manager's image, even if an earlier join was given an
@@ -27,8 +28,8 @@ type Given struct {
 	// Registry is HOST[:PORT][/PREFIX]. The member pulls the image `collector` from this registry, with the tag of the
 	// manager's image.
 	Registry string
-	// PullSecrets are names of Secrets in fairlead-system. The join copies these Secrets from the host to the member. If
-	// the member has a Secret of such a name that no join created, that Secret stays as it is and serves instead.
+	// PullSecrets are names of Secrets in fairlead-system. The join copies these Secrets from the host to the member. If the
+	// member has a Secret of such a name that no join created, the join leaves it as it is, and the collector uses it.
 	PullSecrets []string
 	// Tolerations are KEY[=VALUE][:EFFECT], or :EFFECT for every taint of an effect.
 	Tolerations []string

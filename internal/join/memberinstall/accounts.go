@@ -27,8 +27,8 @@ const NewCollectorToken = "Create a token for the collector, with the kubeconfig
 // putAccounts creates the host's account and the collector's account, and grants them their rights in fairlead-system. The
 // order matters:
 //
-//  1. dropCollectorAccount deletes the collector's account if a party that must not have its tokens may have some (see
-//     mayKeepAccount).
+//  1. dropCollectorAccount deletes the collector's account if someone who must not have tokens of this account possibly
+//     has some (see mayKeepAccount).
 //  2. putSystemRoles withdraws the host's right to create tokens of the collector's account, unless the collector runs
 //     inside the manager.
 //  3. putAccounts creates the collector's account again. The host cannot get a token of the new account with its earlier

@@ -95,9 +95,9 @@ func (c *Collector) State(ctx context.Context, member cluster.Cluster) (memberco
 	return membercollector.StateOf(deployment, pods.Items), nil
 }
 
-// present returns the Deployment fairlead-collector on the member, or nil if it does not exist. A user who may not read
-// Deployments there gets an error only if the MemberCluster or this join has `collector: Member`. In the other modes no
-// join has made that Deployment, and the result is nil.
+// present returns the Deployment fairlead-collector on the member, or nil if it does not exist. If the user has no right
+// to read Deployments there, present returns an error only if the MemberCluster or this join has `collector: Member`. In
+// the other modes no join has made that Deployment, and the result is nil.
 func (c *Collector) present(ctx context.Context, member cluster.Cluster) (*appsv1.Deployment, error) {
 	there := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}}
 	err := member.Get(ctx, there)

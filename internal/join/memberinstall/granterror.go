@@ -25,8 +25,8 @@ func explainGrant(err error, cluster string) error {
 	return &GrantError{Cluster: cluster, words: words, err: err}
 }
 
-// GrantError means that the user who joins may not grant a right on the member. Kubernetes lets users grant only rights
-// that they have.
+// GrantError means that the API server forbids the user who joins the cluster to grant a right on the member. Kubernetes
+// lets users grant only rights that they have.
 type GrantError struct {
 	Cluster string
 	words   string

@@ -27,9 +27,9 @@ import (
 const policyTimeout = 30 * time.Second
 
 // putPolicy writes the admission policy, by which the member's API server restricts the host's account to the namespaces
-// that the namespace policy allows. The host may delete ClusterRole fairlead-host, and with it the other ClusterRoles of
-// the join, which that ClusterRole owns. Every ClusterRole of the join owns the admission policy, so the garbage collector
-// removes the policy only when the host has lost all its rights.
+// that the namespace policy allows. The host has the right to delete ClusterRole fairlead-host, which owns the other
+// ClusterRoles of the join. Every ClusterRole of the join owns the admission policy, so the garbage collector removes the
+// policy only when the host has lost all its rights.
 func putPolicy(
 	ctx context.Context, p cluster.Pair, namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode, roles []client.Object,
 ) error {
@@ -108,7 +108,7 @@ func AwaitEnforced(
 		return last != nil && strings.Contains(last.Error(), digest), nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s does not enforce the admission policy %s %s after the join wrote it, and the join gives the host no token without it. Check that "+
+		return fmt.Errorf("%s does not enforce the admission policy %s, which the join wrote %s ago, and the join gives the host no token without it. Check that "+
 			"--disable-admission-plugins does not switch ValidatingAdmissionPolicy off on that API server, then join again. The API server's last answer: %v",
 			member.Name, v1alpha1.AdmissionPolicy, policyTimeout, last)
 	}

@@ -36,7 +36,7 @@ func Revoke(ctx context.Context, p cluster.Pair, collector Collector, host strin
 	}
 	p.Steps.Done(outcome, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.Member.Name, host), "")
 	if len(others) > 0 {
-		p.Steps.Note("%s: these role bindings name the host's account and no join created them; this host gets their rights too: %s", p.Member.Name, strings.Join(others, ", "))
+		p.Steps.Note("%s: no join created these role bindings for the host's account, and they give their rights to the new host too: %s", p.Member.Name, strings.Join(others, ", "))
 	}
 	return nil
 }
@@ -52,10 +52,10 @@ func RevokeAgain(ctx context.Context, p cluster.Pair, collector Collector, host 
 	return true, nil
 }
 
-// removeAccounts deletes the two accounts that joins create, after their bindings. The ClusterRoles stay: without bindings
-// they give no rights, and this join corrects them. Objects that an account owns are deleted before the account. Otherwise
-// the garbage collector could later delete an object of the same name that this join creates. others are the names of the
-// accounts' bindings that no join created.
+// removeAccounts deletes the two accounts that joins create, after their bindings. The ClusterRoles stay: without
+// bindings they give no rights, and this join corrects them. Objects that an account owns are deleted before the account.
+// Otherwise the garbage collector could later delete an object of the same name that this join creates. others has the
+// names of the bindings of these accounts that no join created.
 func removeAccounts(ctx context.Context, p cluster.Pair, collector Collector) (removed int, others []string, err error) {
 	bindings, others, err := listBindings(ctx, p.Member)
 	if err != nil {
@@ -80,8 +80,8 @@ func removeAccounts(ctx context.Context, p cluster.Pair, collector Collector) (r
 	return t.Removed(), others, nil
 }
 
-// listBindings lists the RoleBindings and ClusterRoleBindings that name the host's or the collector's account. made are those
-// that joins created, and others are the names of the rest.
+// listBindings lists the RoleBindings and ClusterRoleBindings that name the host's or the collector's account. made are
+// the bindings that joins created, and others are the names of all other bindings.
 func listBindings(ctx context.Context, member cluster.Cluster) (made []client.Object, others []string, err error) {
 	var clusterWide rbacv1.ClusterRoleBindingList
 	var namespaced rbacv1.RoleBindingList

@@ -25,9 +25,9 @@ const HostUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + Hos
 // enforces. The policy refuses this Delivery with a message that contains the policy's digest.
 const policyQuestion = "admission-policy"
 
-// policyVariables are the CEL variables of the policy's rules. The variable home is the namespace of the request's object;
-// "" for a cluster-scoped object. For a Namespace, home is the Namespace's own name. There request.namespace is not
-// reliable: it can be that name or empty.
+// policyVariables are the CEL variables of the policy's rules. The variable home is the namespace of the request's
+// object; "" for a cluster-scoped object. For a Namespace, home is the Namespace's own name: in a request for a
+// Namespace, request.namespace can be that name or empty, so the variable does not use it.
 var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "group", Expression: "request.resource.group"},
 	{Name: "resource", Expression: "request.resource.resource"},
@@ -46,11 +46,12 @@ var policyVariables = []admissionregistrationv1.Variable{
 //   - A renewal requests tokens of the accounts that the host uses. It creates and deletes the Secrets to which the tokens
 //     are bound.
 //   - When the host leaves the member, it deletes the namespace or its own account, and the Deployment of a collector that
-//     a join installed. The collector's account is not among them: the member's garbage collector deletes it.
+//     a join installed. It does not delete the collector's account: the member's garbage collector does that.
 //
-// The host may not update the Secrets of tokens, and may create them only with the type Opaque. In a Secret of type
-// kubernetes.io/service-account-token, the member's token controller would store a token. If the host is its own member,
-// the manager would read a Secret of Fairlead's own type as the credentials of a member.
+// The policy forbids the host to update the Secrets of tokens, and lets it create them only with the type Opaque. Secrets
+// of two other types would have an effect. In a Secret of type kubernetes.io/service-account-token, the member's token
+// controller would store a token. If the host is its own member, the manager would read a Secret of Fairlead's own type as
+// the credentials of a member.
 func ownThings(collector v1alpha1.CollectorMode) string {
 	accounts, bound := tokenAccounts(collector)
 	things := []string{

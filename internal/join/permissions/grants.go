@@ -116,7 +116,7 @@ func Grants(grant string) []rbacv1.PolicyRule {
 			write("snapshot.storage.k8s.io", "volumesnapshots", "volumesnapshotclasses"),
 		}
 	case ProfileVolumes:
-		// These kinds have a profile of their own, because a wrapper can read or overwrite data of others with them. A
+		// These kinds have a profile of their own, because with them a wrapper can read or overwrite other people's data. A
 		// PersistentVolume can refer to any path on a node, and both kinds can refer to any volume or snapshot of the cloud
 		// account that the CSI driver uses.
 		return []rbacv1.PolicyRule{write("", "persistentvolumes"), write("snapshot.storage.k8s.io", "volumesnapshotcontents")}

@@ -13,8 +13,8 @@ import (
 
 // The names of objects that a join creates on a member.
 const (
-	// HostAccount is the host's service account on a member. The Role and the ClusterRole that the account has, whatever
-	// the grants are, and their bindings have the same name.
+	// HostAccount is the host's service account on a member. A Role and a ClusterRole of this name give the account the
+	// rights that do not depend on the grants. Their bindings have this name too.
 	HostAccount = "fairlead-host"
 	// CollectorAccount is the service account of the collector. Its tokens are in the manager (collector: Host), in the
 	// collector's pod (Member), or with the person who runs the collector (External).
@@ -89,17 +89,17 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: accounts, Verbs: []string{"create"}},
-		// The next two rules are for the Secrets to which tokens are bound. RBAC cannot restrict a create by name, so the
-		// first rule covers all Secrets. The host may not read Secrets.
+		// The next two rules are for the Secrets to which tokens are bound. RBAC cannot restrict a create by name, so the first
+		// rule covers all Secrets. The host has no right to read Secrets.
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: bound, Verbs: []string{"delete"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
 	if collector == v1alpha1.CollectorMember {
-		// The host watches the collector's Deployment on the member and lists its pods, to report why the collector does
-		// not run. When the host leaves the member, it deletes this Deployment first. RBAC can restrict a get and a delete
-		// by name, and a watch with a field selector for that name. It cannot restrict a list by name, so the host may not
-		// list Deployments.
+		// The host watches the collector's Deployment on the member and lists its pods, to report why the collector does not
+		// run. When the host leaves the member, it deletes this Deployment first. RBAC can restrict a get and a delete by name,
+		// and a watch with a field selector for that name. It cannot restrict a list by name, so the host gets no right to list
+		// Deployments.
 		rules = append(rules,
 			rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, ResourceNames: []string{membercollector.Name}, Verbs: []string{"get", "watch", "delete"}},
 			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})

@@ -179,11 +179,11 @@ func (a *attempt) lost() []tokenSecret {
 	})
 }
 
-// giveUp writes to the Secret at the host that the token of one token Secret is lost. The join then deletes the token
-// Secret of this name on the member, to use the name for a new token. A renewal may be about to store the lost token. It
-// has read the Secret at the host in the same resourceVersion, so the API server accepts only the first of the two writes.
-// The client whose write fails chooses its tokens again. If the host has no Secret, no renewal can run, and giveUp does
-// nothing.
+// giveUp records in the Secret at the host that the token of one token Secret is lost. The join then deletes the token
+// Secret of this name on the member, to use the name for a new token. A renewal may be about to store the lost token.
+// Renewal and join have read the Secret at the host in the same resourceVersion, so the API server accepts only the first
+// of their writes. The client whose write fails chooses its tokens again. If the host has no Secret, no renewal can run,
+// and giveUp does nothing.
 func (a *attempt) giveUp(ctx context.Context, name string) error {
 	if a.stored == nil {
 		return nil

@@ -33,8 +33,8 @@ func (a *attempt) obtain(ctx context.Context) (err error) {
 	return err
 }
 
-// obtainOne returns the token of an account that the Secret at the host has, if that token works and is not due for
-// renewal. So a repeated join writes nothing. In all other cases it requests a new token.
+// obtainOne returns a token of an account. It returns the token in the Secret at the host, if that token works and is not
+// due for renewal. So a repeated join writes nothing. In all other cases it requests a new token.
 func (a *attempt) obtainOne(ctx context.Context, key string, account *corev1.ServiceAccount) (Credential, error) {
 	why, have, err := a.keep(ctx, key, account)
 	if err != nil {

@@ -64,7 +64,8 @@ const overdueAfter = time.Hour
 // always.
 //
 // The function in the argument accepts tries a token on the member. Renew drops a new token in two cases: this function
-// returns an error, or the token is already due, because the clocks on the member disagree.
+// returns an error, or the new token is already due. A new token can be due because the clocks of the member's API
+// servers differ.
 func Renew(
 	ctx context.Context, host, member client.Client, accepts func(ctx context.Context, token string) error, secret *corev1.Secret, now time.Time,
 ) (Renewal, error) {

@@ -48,7 +48,7 @@ type renewing struct {
 	issued, expires time.Time
 	// forbids is true if the member refuses to create Secrets.
 	forbids bool
-	// there are further objects on the member.
+	// there has the member's other objects at the start of the test.
 	there []client.Object
 	// asked are the accounts for which tokens were requested.
 	asked []string

@@ -76,9 +76,9 @@ func lacksTheRight(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `cannot create resource "secrets"`)
 }
 
-// holdTokenSecret creates the token Secret for the next token. The host may not read Secrets, so it tries one name after
-// the other until a name is free. If no name is free, earlier joins or managers were killed before they stored their tokens
-// at the host. holdTokenSecret then deletes the token Secret of one such token first.
+// holdTokenSecret creates the token Secret for the next token. The host has no right to read Secrets, so holdTokenSecret
+// tries one name after the other until a name is free. If no name is free, earlier joins or managers were killed before
+// they stored their tokens at the host. holdTokenSecret then deletes the token Secret of one such token first.
 func holdTokenSecret(
 	ctx context.Context, member client.Client, account *corev1.ServiceAccount, current Credential, giveUp func(ctx context.Context, name string) error,
 ) (tokenSecret, error) {
@@ -125,7 +125,7 @@ func dropTokenSecret(ctx context.Context, member client.Client, s tokenSecret) e
 
 // boundSecrets are the token Secrets on the member, of the host's account and of the collector's account.
 type boundSecrets struct {
-	// unknown is true if the user of hostctl may not list Secrets on the member; found is then empty.
+	// unknown is true if the user of hostctl has no right to list Secrets on the member; found is then empty.
 	unknown bool
 	found   []tokenSecret
 }

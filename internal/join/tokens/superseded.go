@@ -27,7 +27,7 @@ var tokenKeys = map[string]string{v1alpha1.SecretToken: permissions.HostAccount,
 //
 // The new list has the lines of the present list, the token Secrets in lost, and those of the tokens that the new data
 // replaces. If the new data has no token of an account, the list has no token Secret of that account. Either the join has
-// deleted the account, or the host may not revoke its tokens.
+// deleted the account, or the host has no right to revoke the account's tokens.
 func supersede(data, by map[string][]byte, lost []tokenSecret) []byte {
 	lines := strings.Fields(string(data[v1alpha1.SecretSuperseded]))
 	for _, s := range lost {

@@ -15,8 +15,8 @@ import (
 
 const (
 	// tokenLifetime is the lifetime of a token that the host requests. An API server may issue a token with a shorter
-	// lifetime (--service-account-max-token-expiration), and the host accepts that. If the host cannot reach a member
-	// until its token has expired, a user has to join the member again.
+	// lifetime (--service-account-max-token-expiration), and the host accepts that. If the host cannot reach a member for so
+	// long that its token expires, a user has to join the member again.
 	tokenLifetime = 30 * 24 * time.Hour
 	// tokenAge is the age at which the manager replaces and revokes a token, so that a stolen token does not work for
 	// longer. If the lifetime of a token is less than three times tokenAge, the manager replaces the token after a third of
