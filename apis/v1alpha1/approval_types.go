@@ -48,12 +48,12 @@ type ApprovalList struct {
 // ApprovalSpec is the permitted action, and the wrapper and the members for which it is permitted.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval cannot be changed: delete it, and write another"
-// +kubebuilder:validation:XValidation:rule="self.allow == 'Removal' ? has(self.decision) : !has(self.decision)",message="decision goes with allow: Removal, and only with it"
-// +kubebuilder:validation:XValidation:rule="self.allow == 'Overwrite' ? has(self.overwrites) : !has(self.overwrites)",message="overwrites goes with allow: Overwrite, and only with it"
-// +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Retry'] ? !has(self.clusters) : has(self.clusters)",message="clusters names the members of allow: Removal, Release, Overwrite and Skip; Wave and Retry have none"
+// +kubebuilder:validation:XValidation:rule="self.allow == 'Removal' ? has(self.decision) : !has(self.decision)",message="decision goes with `allow: Removal`, and only with it"
+// +kubebuilder:validation:XValidation:rule="self.allow == 'Overwrite' ? has(self.overwrites) : !has(self.overwrites)",message="overwrites goes with `allow: Overwrite`, and only with it"
+// +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Retry'] ? !has(self.clusters) : has(self.clusters)",message="Removal, Release, Overwrite and Skip need clusters; Wave and Retry must leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.overwrites) || has(self.clusters) && size(self.overwrites) == size(self.clusters)",message="overwrites must have one entry for each name in clusters"
-// +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Skip', 'Retry'] ? has(self.rollout) && has(self.revision) : !has(self.rollout) && !has(self.revision)",message="rollout and revision go with allow: Wave, Skip and Retry, and only with them: take them from status.rollout"
-// +kubebuilder:validation:XValidation:rule="self.allow == 'Wave' ? has(self.wave) : !has(self.wave)",message="wave goes with allow: Wave, and only with it"
+// +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Skip', 'Retry'] ? has(self.rollout) && has(self.revision) : !has(self.rollout) && !has(self.revision)",message="Wave, Skip and Retry need rollout and revision, and no other action may have them: take both from status.rollout"
+// +kubebuilder:validation:XValidation:rule="self.allow == 'Wave' ? has(self.wave) : !has(self.wave)",message="wave goes with `allow: Wave`, and only with it"
 type ApprovalSpec struct {
 	// wrapper identifies the wrapper for which the action is permitted.
 	// +required
@@ -111,7 +111,7 @@ type ApprovalSpec struct {
 
 	// overwrites are the Deliveries that the manager may replace, one for each member in clusters. Copy uid and generation
 	// from status.clusters[].delivery of the wrapper. The manager's write increments the generation, so the Approval
-	// permits one write: it permits nothing if the host is restored again later.
+	// permits one write only. If the host is restored from a backup later, the Approval does not count a second time.
 	// +optional
 	// +listType=map
 	// +listMapKey=cluster

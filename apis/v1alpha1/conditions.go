@@ -9,14 +9,15 @@ const (
 	ConditionPlaced = "Placed"
 	// ConditionPushed: every placed member has the update revision, and the wrapper has left all other members.
 	ConditionPushed = "Pushed"
-	// ConditionHealthy: every placed member is healthy with the revision that the manager wants there now: an earlier
-	// revision, if the member waits for its wave.
+	// ConditionHealthy: every placed member is healthy with the revision that the manager wants there now. For a member that
+	// waits for its wave, this is an earlier revision.
 	ConditionHealthy = "Healthy"
 	// ConditionReady is the summary of the other conditions. Wrappers and MemberClusters have it.
 	ConditionReady = "Ready"
 	// ConditionReconciling: the manager is still bringing the members to the desired state.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled: the manager cannot go on, on at least one member or as a whole, before a person changes something.
+	// ConditionStalled: retrying cannot help, or a deadline has passed, for the whole wrapper or for at least one member.
+	// The message says which.
 	ConditionStalled = "Stalled"
 )
 
@@ -44,14 +45,15 @@ const (
 	// names such a MemberCluster, Ready stays True and has this reason.
 	ReasonClusterNotFound = "ClusterNotFound"
 	// ReasonRemovalNeedsApproval surfaces when the wrapper would leave more members within an hour than
-	// spec.rollout.maxRemoval allows. It also surfaces on the members whose removal waits for that reason.
+	// spec.rollout.maxRemoval allows. It also surfaces on each member that the wrapper cannot leave yet for this reason.
 	ReasonRemovalNeedsApproval = "RemovalNeedsApproval"
 	// ReasonWaveHeld surfaces on a member that waits because an earlier wave of the rollout has not passed. During a
 	// rollback, it surfaces on a member that waits because a later wave has not gone back yet.
 	ReasonWaveHeld = "WaveHeld"
 	// ReasonWaveNeedsApproval surfaces when the current wave waits for an Approval with allow: Wave before it begins.
 	ReasonWaveNeedsApproval = "WaveNeedsApproval"
-	// ReasonWaveSoaking surfaces while all members of the current wave are Healthy, and have not been for soakSeconds yet.
+	// ReasonWaveSoaking surfaces while all members of the current wave are Healthy, but have not been Healthy for soakSeconds
+	// yet.
 	ReasonWaveSoaking = "WaveSoaking"
 	// ReasonMaxUnavailableReached surfaces when as many members are not Healthy as spec.rollout.maxUnavailable allows. The
 	// manager then updates no Healthy member.
@@ -63,9 +65,10 @@ const (
 	ReasonNotHealthy = "NotHealthy"
 	// ReasonRolloutStopped surfaces when too many members of a wave failed, so the manager updates no further member.
 	ReasonRolloutStopped = "RolloutStopped"
-	// ReasonRenderingLost surfaces on a member that waits in a rollout, if the manager cannot render the revision of that
-	// member exactly as before. The manager then reports drift on that member, and does not repair it. It also surfaces
-	// when the rollout waits for a member for which the manager cannot render the newest revision.
+	// ReasonRenderingLost surfaces on a member that waits in a rollout, if the manager can no longer render the revision that
+	// the member has exactly as before. The manager then reports drift on that member, and does not repair it. The rollout
+	// itself has this reason (waitingFor) while it waits for a member, because the manager cannot render the newest revision
+	// for that member.
 	ReasonRenderingLost = "RenderingLost"
 	// ReasonRolloutBegan surfaces as an event when a rollout begins to bring a revision to the members.
 	ReasonRolloutBegan = "RolloutBegan"
@@ -83,8 +86,8 @@ const (
 	// ReasonRolloutRolledBack surfaces as an event when every member that the manager can reach is back at the last good
 	// revision.
 	ReasonRolloutRolledBack = "RolloutRolledBack"
-	// ReasonVersionTaken surfaces as an event when the manager takes a new version for a Subscription with approve:
-	// Latest.
+	// ReasonVersionTaken surfaces as an event when the manager takes a new version for a Subscription with
+	// `approve: Latest`.
 	ReasonVersionTaken = "VersionTaken"
 	// ReasonVersionsDiffer surfaces in status.upgrade when members of the first wave report different versions of an
 	// operator. The manager then takes none of them.
@@ -99,9 +102,9 @@ const (
 	ReasonAllHealthy = "AllHealthy"
 	// ReasonSpecInvalid surfaces when the manager cannot render the spec for any member, although admission accepted it.
 	ReasonSpecInvalid = "SpecInvalid"
-	// ReasonProgressDeadlineExceeded surfaces on Stalled, and as an event, when a member has not become Healthy by its deadline: that of
-	// spec.rollout.progressDeadlineSeconds, or of the kind of the object that is not healthy. In a
-	// member's entry in status.clusters, it is the reason that a Deployment on the member reports.
+	// ReasonProgressDeadlineExceeded surfaces on Stalled, and as an event, when a member has not become Healthy by its
+	// deadline: that of spec.rollout.progressDeadlineSeconds, or of the kind of the object that is not healthy. In a member's
+	// entry in status.clusters the reason has another source: a Deployment on the member reports it for its own deadline.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonDeleting surfaces while the manager removes a deleted wrapper from its members.
 	ReasonDeleting = "Deleting"
@@ -175,8 +178,9 @@ const (
 	// ReasonRemovalWaits surfaces while the manager waits for an object on the member to disappear, for example because
 	// the object has a finalizer.
 	ReasonRemovalWaits = "RemovalWaits"
-	// ReasonNotEmpty surfaces when onDelete is DeleteAll, and the manager does not delete a Namespace or CRD. Its deletion
-	// would also delete objects that do not belong to the wrapper, or the manager cannot list the objects that it contains.
+	// ReasonNotEmpty surfaces when the manager does not delete a Namespace or CRD, although onDelete is DeleteAll: the
+	// Namespace or CRD has objects that do not belong to the wrapper, or the manager cannot list its objects. The deletion
+	// would delete these objects too.
 	ReasonNotEmpty = "NotEmpty"
 	// ReasonUnreachable surfaces when the member's API server does not answer, or the manager cannot use the answer.
 	ReasonUnreachable = "Unreachable"
@@ -206,8 +210,8 @@ const (
 	// ReasonRequestLimitReached surfaces while a request waits because the member already has as many requests as it may have: for this
 	// wrapper, or in all.
 	ReasonRequestLimitReached = "RequestLimitReached"
-	// ReasonWrapperNotFound surfaces when the namespace of the report does not have the wrapper of spec.wrapper, or that wrapper has
-	// another uid.
+	// ReasonWrapperNotFound surfaces when the namespace of the report has no wrapper with the kind, the name and the uid in
+	// spec.wrapper.
 	ReasonWrapperNotFound = "WrapperNotFound"
 	// ReasonObjectNotFound surfaces when the wrapper does not list the object.
 	ReasonObjectNotFound = "ObjectNotFound"
@@ -217,7 +221,8 @@ const (
 	ReasonClusterNotPlaced = "ClusterNotPlaced"
 	// ReasonDeliveryNotFound surfaces while the member has no Delivery of the wrapper.
 	ReasonDeliveryNotFound = "DeliveryNotFound"
-	// ReasonPairHeld surfaces while the manager writes nothing for the wrapper to the member, because the pair is Held.
+	// ReasonPairHeld surfaces while changes of the wrapper on this member are suspended, or the pair is on hold. The manager
+	// then writes nothing to the member for this wrapper, and so no request either.
 	ReasonPairHeld = "PairHeld"
 )
 
@@ -237,8 +242,8 @@ const (
 	// ReasonUnauthorized surfaces when the member's API server does not accept the credentials of the host, or those of
 	// the collector inside the manager.
 	ReasonUnauthorized = "Unauthorized"
-	// ReasonForbidden surfaces when the member's API server accepts the credentials, but forbids a request that `hostctl
-	// join` has allowed.
+	// ReasonForbidden surfaces when the member's API server accepts the credentials, but forbids a request, although
+	// `hostctl join` gave the host the right to send it.
 	ReasonForbidden = "Forbidden"
 	// ReasonCredentialsMissing surfaces when the Secret with the member's credentials does not exist, lacks a key, or has
 	// a value that cannot be used.
@@ -346,8 +351,9 @@ const (
 	ReasonSettling = "Settling"
 )
 
-// IsUnreachable reports whether a reason of a MemberCluster says that its API server gives no usable answer, whatever the
-// kind of the error. The lines of wrappers have ReasonUnreachable for all of these reasons.
+// IsUnreachable reports whether a reason in the status of a MemberCluster means that the member's API server gives no
+// usable answer. A MemberCluster has a reason for each kind of network error. The status of a wrapper has ReasonUnreachable
+// in place of all of them.
 func IsUnreachable(reason string) bool {
 	switch reason {
 	case ReasonUnreachable, ReasonNameNotResolved, ReasonConnectionRefused, ReasonTLSError, ReasonTimeout:

@@ -72,8 +72,9 @@ type DeliverySpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
-	// requests ask the collector for evidence about objects. Persons create them at the host, as MemberReports. The
-	// collector writes the answers to status.answers until the requests expire. A request changes nothing about an object.
+	// requests ask the collector for evidence about objects. A person asks at the host, by creating a MemberReport. The
+	// manager then adds the request here. The collector writes the answer to status.answers until the request expires. A
+	// request changes nothing about an object.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
@@ -177,7 +178,8 @@ type InventoryEntry struct {
 	// state is the progress of the object.
 	// - Pending: the manager is about to apply the object, or cannot apply it yet. It may or may not be on the member.
 	// - Applied: the manager has applied the object. The other fields of this entry describe the result.
-	// - Removing: the manager is about to delete, keep or release the object, as spec.onDelete of the wrapper selects.
+	// - Removing: spec.onDelete of the wrapper decides about the object. The manager is about to delete it, to leave it on
+	//   the member, or to leave it there without Fairlead's labels and annotations.
 	// +required
 	// +kubebuilder:validation:Enum=Pending;Applied;Removing
 	State InventoryState `json:"state,omitempty"`

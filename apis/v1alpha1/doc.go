@@ -5,10 +5,11 @@
 //
 // On the host, a wrapper holds objects and selects the members that get them. A Federated holds namespaced objects, a
 // ClusterFederated cluster-scoped ones. A MemberCluster describes one member. An Approval is the decision of a person
-// about one wrapper. A MemberReport has evidence from members about one object. On a member, a Delivery is the record of one wrapper. The manager writes the spec of the Delivery:
-// what the host intends, what the manager has applied, and what it still has to remove. The collector writes the
-// status: the health and the drift of the objects. Each member has one Membership, which names the host that owns the
-// member.
+// about one wrapper. A MemberReport has evidence from members about one object.
+//
+// On a member, a Delivery is the record of one wrapper. The manager writes the spec of the Delivery: what the host
+// intends, what the manager has applied, and what it still has to remove. The collector writes the status: the health
+// and the drift of the objects. Each member has one Membership, which names the host that owns the member.
 //
 // Why it is so:
 //

@@ -125,7 +125,7 @@ type ObservedContainer struct {
 	// +kubebuilder:validation:MaxLength=32768
 	Log string `json:"log,omitempty"`
 
-	// previousLog is the end of the log of the run before the run in the field log.
+	// previousLog is the end of the log of an earlier run: the last one before the run that the field log shows.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768

@@ -117,8 +117,8 @@ const (
 
 // HistorySecret is the name of a Secret in fairlead-system of the host. Its data field SecretHistoryKey has a key for
 // two purposes: to encrypt revisions that contain a Secret, and to sign AnnotationAuthor. The manager creates the
-// Secret at its first start. Include it in the host's backups. The Secret with a member's credentials cannot have this
-// name: the name of a member has no dot.
+// Secret at its first start. Include it in the host's backups. `hostctl join` names the Secret with a member's
+// credentials after the member. The name of a member has no dot, so no such Secret can have this name.
 const (
 	HistorySecret    = "history.key"
 	SecretHistoryKey = "key"

@@ -65,7 +65,7 @@ type MemberReportList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a MemberReport cannot be changed"
 // +kubebuilder:validation:XValidation:rule="has(self.request) == has(self.cluster) && has(self.request) == has(self.object) && has(self.request) == has(self.expires)",message="request, cluster, object and expires belong together: give all four of them to ask for evidence"
-// +kubebuilder:validation:XValidation:rule="!has(self.sinceSeconds) || has(self.request) && self.request == 'Logs'",message="sinceSeconds goes with request: Logs, and only with it"
+// +kubebuilder:validation:XValidation:rule="!has(self.sinceSeconds) || has(self.request) && self.request == 'Logs'",message="sinceSeconds goes with `request: Logs`, and only with it"
 type MemberReportSpec struct {
 	// wrapper identifies the wrapper.
 	// +required
@@ -93,8 +93,8 @@ type MemberReportSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	SinceSeconds int32 `json:"sinceSeconds,omitempty"`
 
-	// expires is when the manager deletes the report and the member stops answering. A time later than one hour after the
-	// creation of the report counts as one hour after it.
+	// expires is when the manager deletes the report and the member stops answering. A report lasts for one hour at most: if
+	// expires is later than that, the report ends one hour after its creation.
 	// +optional
 	Expires metav1.Time `json:"expires,omitempty,omitzero"`
 }
@@ -133,8 +133,8 @@ type MemberReportStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Cluster string `json:"cluster,omitempty"`
 
-	// clusters are the names of the members that show the same reason for the same object, the first 100 by name. The member in
-	// the field cluster may not be among them any more: then the evidence is of a member that has become healthy since.
+	// clusters are the names of the members that show the same reason for the same object, the first 100 by name. The evidence
+	// can be older than this list: if the member in the field cluster has become healthy since, it is no longer in the list.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

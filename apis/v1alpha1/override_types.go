@@ -28,9 +28,10 @@ type Override struct {
 	// +kubebuilder:validation:MaxItems=64
 	Patch []PatchOperation `json:"patch,omitempty"`
 
-	// merge is an object with the fields to change, for example spec: {replicas: 2}. Built-in kinds that have a strategic
-	// merge patch are merged by it, and all other kinds by a JSON merge patch (RFC 7386). To remove a field, use patch: a
-	// merge would need a null, and kubectl and kustomize drop nulls. Give either patch or merge.
+	// merge is an object with the fields to change, for example spec: {replicas: 2}. For a built-in kind with a strategic
+	// merge patch, the manager applies merge as such a patch. For all other kinds, it applies merge as a JSON merge patch
+	// (RFC 7386). To remove a field, use patch: a merge would need a null, and kubectl and kustomize drop nulls. Give either
+	// patch or merge.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -85,8 +86,8 @@ type PatchOperation struct {
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="from is a JSON pointer and begins with a slash: /spec/replicas"
 	From string `json:"from,omitempty"`
 
-	// value is any JSON value. add and replace write it, and test compares the field with it. An operation has either
-	// value or valueFrom. A test with neither compares the field with null.
+	// value is any JSON value. add and replace write it, and test compares the field with it. An operation cannot have both
+	// value and valueFrom. add and replace need one of the two. A test with neither compares the field with null.
 	// +optional
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 

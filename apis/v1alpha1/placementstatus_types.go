@@ -71,8 +71,8 @@ type PlacementStatus struct {
 
 	// released are the members for which a person created an Approval with allow: Release. The Approval ends the wait for
 	// the removal from the member, and the wrapper's objects stay there. If the wrapper is placed there again, the manager
-	// serves the member again, and the entry stays. Each Approval counts once, even if the wrapper was not leaving the
-	// member: a later removal needs a newer Approval.
+	// serves the member again, and the entry stays. Each Approval counts once, so a later removal needs a newer Approval.
+	// An Approval that a person creates while the wrapper is not leaving the member is used up too.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -81,7 +81,7 @@ type PlacementStatus struct {
 	Released []ReleasedCluster `json:"released,omitempty"`
 }
 
-// Removals are the removals of one wrapper from members that began in the same minute.
+// Removals counts the members from which the manager began to remove the wrapper within the same minute.
 type Removals struct {
 	// since is when the last of these removals began, rounded up to a second.
 	// +required

@@ -131,7 +131,7 @@ const (
 )
 
 // RolloutStatus is the state of a wrapper's present rollout, or of its last one if no rollout is under way. The manager
-// writes the state before it acts on it, so that it continues the same rollout after a restart.
+// first writes each step here, and then takes the step. So after a restart it continues the same rollout.
 type RolloutStatus struct {
 	// id identifies this rollout. An Approval with allow: Wave, Skip or Retry counts only if its spec.rollout has this
 	// value. So an Approval of an earlier rollout does not count.

@@ -13,11 +13,12 @@ type WrapperStatus struct {
 	// that use kstatus, such as Flux and Argo CD, expect that.
 	// - Placed: the manager has decided which members get the objects.
 	// - Pushed: every placed member has the update revision, and the wrapper has left all other members.
-	// - Healthy: every placed member is healthy with the revision that the manager wants there now: an earlier revision, if
-	//   the member waits for its wave.
+	// - Healthy: every placed member is healthy with the revision that the manager wants there now. For a member that waits
+	//   for its wave, this is an earlier revision.
 	// - Ready: the summary. It is True only if Placed, Pushed and Healthy are True.
 	// - Reconciling: the manager is still bringing the members to the desired state.
-	// - Stalled: the manager cannot go on, on at least one member or as a whole, before a person changes something.
+	// - Stalled: retrying cannot help, or a deadline has passed, for the whole wrapper or for at least one member. The
+	//   message says which.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -85,7 +86,7 @@ type WrapperStatus struct {
 	ClustersOmitted int32 `json:"clustersOmitted,omitempty"`
 
 	// clustersOmittedByState counts, by state, the members that have no entry in clusters. Members with a problem get the
-	// entries first. So all members without an entry are Healthy, unless more than 500 members are not.
+	// entries first. So if at most 500 members are not Healthy, all members without an entry are Healthy.
 	// +optional
 	// +listType=map
 	// +listMapKey=state
@@ -193,9 +194,9 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 
-	// delivery identifies the Delivery on this member, if the manager does not overwrite it before a person decides
-	// (reason HostBehindMember or WrapperReplaced). An Approval with allow: Overwrite must have this uid and generation.
-	// It is absent for all other reasons.
+	// delivery identifies the Delivery on this member if the reason is HostBehindMember or WrapperReplaced. The manager
+	// overwrites this Delivery only after a person has created an Approval with allow: Overwrite, which must have this uid
+	// and generation. It is absent for all other reasons.
 	// +optional
 	Delivery *DeliveryVersion `json:"delivery,omitempty"`
 

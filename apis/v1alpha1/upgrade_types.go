@@ -4,8 +4,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Upgrade has the versions of operators up to which the manager approves InstallPlans of OLM on members. It is part of
-// the revision, so a new version goes out in the waves of spec.rollout.
+// Upgrade names versions of operators. On members, the manager approves the InstallPlans of OLM up to these versions, and
+// none for a later version. Upgrade is part of the revision, so a new version goes out in the waves of spec.rollout.
 type Upgrade struct {
 	// subscriptions are the Subscriptions whose InstallPlans the manager approves on each member. Each one must be an
 	// object of this wrapper with installPlanApproval: Manual.
@@ -47,7 +47,7 @@ func (u *Upgrade) Targets() map[string]string {
 // SubscriptionUpgrade tells to which version the manager upgrades one Subscription: the version that the author names
 // in targetCSV, or the latest one (approve).
 //
-// +kubebuilder:validation:XValidation:rule="has(self.targetCSV) != has(self.approve)",message="give either targetCSV, a version, or approve: Latest, the newest one that the first wave offers"
+// +kubebuilder:validation:XValidation:rule="has(self.targetCSV) != has(self.approve)",message="give either targetCSV (a version) or `approve: Latest` (the newest version that OLM offers on the first wave)"
 type SubscriptionUpgrade struct {
 	// name is the metadata.name of a Subscription in spec.objects.
 	// +required

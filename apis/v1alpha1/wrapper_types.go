@@ -182,7 +182,8 @@ type WrapperReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// uid is the wrapper's metadata.uid. It does not fit a wrapper that a person deletes and creates again.
+	// uid is the wrapper's metadata.uid. If a person deletes the wrapper and creates it again, the new wrapper has another
+	// uid, and this reference does not identify it.
 	// +required
 	UID types.UID `json:"uid,omitempty"`
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
-// decide returns the Approval that the flags ask for. It returns an error if nothing waits for such an Approval: without the error,
-// the Approval would stay and allow a later action, which the user does not expect.
+// decide returns the Approval that the flags ask for. It returns an error if nothing waits for such an Approval. hostctl must not write
+// it then: it would stay, and permit a later action that the user does not expect.
 func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
 	var spec v1alpha1.ApprovalSpec
 	var err error
@@ -83,8 +83,9 @@ func awaited(w v1alpha1.Wrapper) []string {
 	return slices.Compact(names)
 }
 
-// among returns the names in the parameter named, sorted and without duplicates. It returns an error for a name that is not in the
-// parameter those. The error lists the names in those. what says which members they are, for example "that the wrapper is leaving".
+// among checks the names that the user gave (named) against the names that are allowed (those). It returns the names of the user, sorted
+// and without duplicates. For a name that is not allowed, it returns an error that lists the allowed ones. For this error, what tells
+// which members are allowed, for example "that the wrapper is leaving".
 func (o *Options) among(ctx context.Context, named, those []string, what string) ([]string, error) {
 	named = slices.Clone(named)
 	slices.Sort(named)

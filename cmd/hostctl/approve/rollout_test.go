@@ -13,7 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// rolling returns a change of web: a rollout that waits for the approval of its second wave. change is applied after it.
+// rolling returns a function that gives a wrapper a rollout, which waits for the approval of its second wave. Then the function calls
+// change.
 func rolling(change func(*v1alpha1.Federated)) func(*v1alpha1.Federated) {
 	return func(w *v1alpha1.Federated) {
 		manual := build.Wave("last")

@@ -40,7 +40,7 @@ func Wrapper(ctx context.Context, host client.Client, kind v1alpha1.WrapperKind,
 	if apierrors.IsNotFound(err) {
 		where := ""
 		if kind == v1alpha1.KindFederated {
-			where = fmt.Sprintf(" in namespace %s (-n NAMESPACE; cfed/NAME for a ClusterFederated)", namespace)
+			where = fmt.Sprintf(" in namespace %s (for another namespace give -n NAMESPACE, for a ClusterFederated cfed/NAME)", namespace)
 		}
 		if names := similar(ctx, host, kind, namespace, name); len(names) > 0 {
 			where += "; similar names: " + messages.Few(names, maxSimilar)

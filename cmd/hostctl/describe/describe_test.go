@@ -297,8 +297,8 @@ func TestDescribeRefuses(t *testing.T) {
 		says string
 	}{
 		"a wrapper that is not there": {[]string{"storefrnt", "-n", "shop"}, exit.Failed,
-			"there is no Federated storefrnt in namespace shop (-n NAMESPACE; cfed/NAME for a ClusterFederated); similar names: storefront"},
-		"a name that no other is similar to": {[]string{"x", "-n", "shop"}, exit.Failed, "there is no Federated x in namespace shop (-n NAMESPACE; cfed/NAME for a ClusterFederated)"},
+			"there is no Federated storefrnt in namespace shop (for another namespace give -n NAMESPACE, for a ClusterFederated cfed/NAME); similar names: storefront"},
+		"a name that no other is similar to": {[]string{"x", "-n", "shop"}, exit.Failed, "there is no Federated x in namespace shop (for another namespace give -n NAMESPACE, for a ClusterFederated cfed/NAME)"},
 		"a kind that is none":                {[]string{"deploy", "web"}, exit.Usage, `"deploy/web": give NAME for a Federated, cfed/NAME for a ClusterFederated`},
 		"a kind twice":                       {[]string{"fed", "fed/web"}, exit.Usage, `"fed/fed/web" is not the name of a wrapper`},
 		"a format that is none":              {[]string{"web", "-o", "xml"}, exit.Usage, `--output "xml": give json or yaml`},

@@ -22,8 +22,8 @@ type description struct {
 	Wrapper string `json:"wrapper"`
 	// Summary is the state in a few words, for example "Degraded: 3 of 12 members".
 	Summary string `json:"summary"`
-	// Since is when the state in Summary began: of the members that Summary counts, it is the earliest time at which one got this
-	// state. It is absent if Summary counts no members, or Healthy ones.
+	// Since is when the first of the members that Summary counts got the state in Summary. It is absent if Summary counts no members, or
+	// Healthy ones.
 	Since metav1.Time `json:"since,omitempty,omitzero"`
 	// NeedsPerson is true if a person has to act. hostctl then exits with 4.
 	NeedsPerson bool `json:"needsPerson"`

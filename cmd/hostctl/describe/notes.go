@@ -66,8 +66,8 @@ func notesOf(w v1alpha1.Wrapper) notes {
 	return n
 }
 
-// rolloutNote returns the note about a rollout that is not complete. The condition for NeedsPerson is that of
-// `hostctl rollout status`.
+// rolloutNote returns the note about a rollout that is not complete. NeedsPerson is true in the cases in which `hostctl rollout status`
+// exits with 4.
 func rolloutNote(w v1alpha1.Wrapper) note {
 	r := &w.WrapperStatus().Rollout
 	where := ""

@@ -23,7 +23,7 @@ const logLines = 3
 
 // causeEvidence is the evidence from one member that the host has about a cause.
 type causeEvidence struct {
-	// Cause is the number of the cause, as the text counts: 1 is the first one.
+	// Cause is the number that the text output shows for the cause. The first cause has number 1.
 	Cause int `json:"cause"`
 	// Cluster is the member whose evidence it is, and ObservedTime is when the host's manager received it.
 	Cluster      string      `json:"cluster"`
@@ -39,7 +39,8 @@ type causeEvidence struct {
 	Log       []string `json:"log,omitempty"`
 }
 
-// readEvidence adds the evidence that the MemberReports have about the causes. If hostctl cannot read them, the description tells why.
+// readEvidence adds the evidence that the MemberReports have about the causes. If hostctl cannot read the MemberReports, the description
+// tells why.
 func (d *description) readEvidence(ctx context.Context, host client.Client, o *Options, w v1alpha1.Wrapper) {
 	if !slices.ContainsFunc(d.Causes, func(c cause.Cause) bool { return len(c.Members) > 0 }) {
 		return
@@ -77,7 +78,8 @@ func (d *description) readEvidence(ctx context.Context, host client.Client, o *O
 	}
 }
 
-// fromBefore returns the evidence about the first member that the manager cannot reach and that a report names; nil if there is none.
+// fromBefore returns old evidence about a cause with the state Unreachable: the manager received it before it lost the connection. It is
+// about the first member of the cause that has a report. fromBefore returns nil for another state, or if no such report exists.
 func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *causeEvidence {
 	if c.State != v1alpha1.StateUnreachable {
 		return nil
@@ -100,8 +102,9 @@ func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alp
 	return nil
 }
 
-// reportOf returns the report about a cause: it is about the same object, and about a member of the cause. A report with the same
-// reason comes first. If the cause names no object, the report must have the same reason. reportOf returns nil if there is none.
+// reportOf returns the report about a cause: it is about the same object, and about a member of the cause. If there are several,
+// reportOf prefers one with the reason of the cause. If the cause names no object, the report must have this reason. reportOf returns nil
+// if there is no such report.
 func reportOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *v1alpha1.MemberReport {
 	if len(c.Members) == 0 {
 		return nil

@@ -13,14 +13,14 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 )
 
-// Troubled reports whether the description of a wrapper has a cause, or waits for a person. The caller has called
+// Troubled reports whether a wrapper needs attention: its description names a cause, or a person has to act. The caller must have called
 // evidence.CleanStatus for the status.
 func Troubled(w v1alpha1.Wrapper) (bool, error) {
 	d, err := describe(w, nil)
 	return err == nil && (len(d.Causes) > 0 || d.NeedsPerson), err
 }
 
-// Text returns what the command prints for a wrapper in a pipe. The caller has read the wrapper, and called
+// Text returns what `hostctl describe` prints for a wrapper if standard output is no terminal. The caller has read the wrapper, and called
 // evidence.CleanStatus for its status. Text reads events and MemberReports from the host; if it cannot, the text tells why.
 func Text(ctx context.Context, host client.Client, w v1alpha1.Wrapper, now time.Time) (string, error) {
 	d, err := describe(w, nil)

@@ -259,7 +259,7 @@ func causeOf(causes []cause.Cause, name string) *cause.Cause {
 // numberOf returns the number and the reason of the first cause with this reason.
 func numberOf(causes []cause.Cause, reason string) string {
 	i := slices.IndexFunc(causes, func(c cause.Cause) bool { return c.Reason == reason })
-	return fmt.Sprintf("%[2]s, as in %[1]d: the status has only the most urgent reason of each member", i+1, reason)
+	return fmt.Sprintf("%[2]s (see %[1]d): the status has only the most urgent reason of each member", i+1, reason)
 }
 
 // nameOf returns the reason of a cause, or its state if it has no reason.

@@ -121,6 +121,6 @@ func (a *archive) close() (int64, error) {
 
 // discard removes the temporary file. After commit it leaves the archive alone.
 func (a *archive) discard() {
-	_ = a.temp.Close() // the file goes, or commit has closed it
+	_ = a.temp.Close() // no error matters: the file is removed next, or commit has closed it
 	_ = os.Remove(a.temp.Name())
 }

@@ -34,7 +34,7 @@ type Limits struct {
 	Bytes int64
 }
 
-// maxUnanswered is the number of parts in a row without an answer after which hostctl stops asking the host.
+// maxUnanswered limits the consecutive parts for which the host did not answer. After so many, hostctl stops asking the host.
 const maxUnanswered = 2
 
 // collection reads parts of the host into the archive, and records for the index which parts it could not read.
@@ -51,11 +51,12 @@ type collection struct {
 	notRead, cut []string
 	// first is the error of the first part that could not be read.
 	first error
-	// unanswered is the number of parts in a row, up to now, that had no answer.
+	// unanswered is for how many parts the host has not answered since its last answer.
 	unanswered int
 }
 
-// part reads one part. If that fails, the index tells why, and the command goes on. The returned error ends the command.
+// part reads one part. If the part cannot be read, the index tells why, and part returns nil, so that the command goes on. It returns an
+// error only if the command must end: the user interrupted it, or the archive cannot be written.
 func (c *collection) part(ctx context.Context, what string, read func() error) error {
 	if c.unanswered >= maxUnanswered {
 		c.notRead = append(c.notRead, what+": not asked for, because the host has stopped answering")
@@ -112,7 +113,8 @@ func (c *collection) cutf(format string, args ...any) {
 	c.cut = append(c.cut, fmt.Sprintf(format, args...))
 }
 
-// listOf returns a function that makes empty lists of a kind. Their objects have all fields that the host sends.
+// listOf returns a function that makes an empty list of a kind, for one request. The objects that the client reads into the list keep all
+// fields that the host sends.
 func listOf(version schema.GroupVersion, kind string) func() client.ObjectList {
 	return func() client.ObjectList {
 		list := &unstructured.UnstructuredList{}
@@ -130,8 +132,8 @@ func metadataOf(version schema.GroupVersion, kind string) func() client.ObjectLi
 	}
 }
 
-// each reads a list page by page, and calls the function visit for each object. After as many objects as the parameter most says, it
-// stops, and notes how many objects are left out.
+// each reads a list page by page, and calls the function visit for each object. The parameter most limits the number of objects. If the
+// list has more, each stops there, and notes how many objects are left out.
 func (c *collection) each(ctx context.Context, what string, most int, list func() client.ObjectList, visit func(map[string]any) error, opts ...client.ListOption) error {
 	next, visited := "", 0
 	for {
@@ -180,7 +182,7 @@ func (c *collection) addObject(name string, obj map[string]any) error {
 	return c.addYAML(name, c.redaction.object(obj))
 }
 
-// addYAML writes a value without secrets to a file.
+// addYAML writes a value to a file. It does not redact: the caller has removed the secrets.
 func (c *collection) addYAML(name string, value any) error {
 	content, err := yaml.Marshal(value)
 	if err != nil {

@@ -11,7 +11,7 @@
 //
 // # Why it is so
 //
-// The archive leaves the company, so it must not hold a secret. Three rules see to that, and the tests search a whole archive for
+// The archive leaves the company, so it must not hold a secret. Three rules ensure this, and the tests search a whole archive for
 // the secrets of federate/redact/testdata.
 //   - Every text goes through federate/redact, together with the name of its field: the name can tell that the text is a secret.
 //   - The archive has the lengths of the values of a Secret in place of the values, wherever a wrapper can have a Secret or a patch

@@ -65,7 +65,7 @@ func beside(w v1alpha1.Wrapper) []client.Object {
 		revision("fed-storefront-1", "u"), revision("fed-other-1", "o"), approval("a1", "storefront"), approval("a2", "other")}
 }
 
-// fairlead returns the objects that a host has besides wrappers and theirs: a member, and Fairlead's installation.
+// fairlead returns the objects of a host that belong to no wrapper: a member, and Fairlead's installation.
 func fairlead() []client.Object {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, Labels: map[string]string{"app.kubernetes.io/name": "fairlead"}}

@@ -84,7 +84,7 @@ func (s *system) log(ctx context.Context, pod, container string, previous bool) 
 	return s.parts.part(ctx, what+pod+"/"+container, func() error {
 		log, err := s.parts.host.Log(ctx, v1alpha1.SystemNamespace, pod, container, previous)
 		if previous && (apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)) {
-			return errors.New("the node has it no more")
+			return errors.New("the node no longer has it")
 		}
 		if err != nil {
 			return err

@@ -11,7 +11,8 @@ import (
 )
 
 // redacting is a client for the host that removes the secrets from the objects and events that it reads. hostctl makes the summary from
-// these. To redact the finished summary would be too late: a passphrase with spaces is found only at the beginning of a line.
+// these objects and events. hostctl cannot redact the finished summary instead. The redaction finds a passphrase with spaces only if its
+// key begins a line, and in the summary other words can stand before the key.
 type redacting struct{ client.Client }
 
 // Get reads an object and redacts it.
@@ -22,7 +23,7 @@ func (h redacting) Get(ctx context.Context, key client.ObjectKey, obj client.Obj
 	return redactInPlace(obj)
 }
 
-// List reads a list, and redacts it if it is one of events. Of other kinds, the summary reads only lists of metadata.
+// List reads a list. It redacts a list of events, and no other list: of other kinds, the summary lists only the metadata.
 func (h redacting) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := h.Client.List(ctx, list, opts...); err != nil {
 		return err

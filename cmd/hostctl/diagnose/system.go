@@ -25,10 +25,10 @@ import (
 // kinds are the resources of Fairlead's CRDs. A host has not all of them: some are for members.
 var kinds = []string{"approvals", "clusterfederateds", "deliveries", "federateds", "memberclusters", "memberreports", "memberships"}
 
-// system is what a host has once: Fairlead's installation, and the members.
+// system reads what belongs to the host as a whole, and to no single wrapper: Fairlead's installation, and the members.
 type system struct {
 	parts *collection
-	// images are those of Fairlead's pods. They are empty if these could not be read.
+	// images are the images of Fairlead's pods. The list is empty if hostctl could not read the pods.
 	images []string
 }
 
@@ -116,7 +116,8 @@ func (s *system) webhooks(ctx context.Context) error {
 	return nil
 }
 
-// names reads a list of objects. The archive must have only a part of each object: the function of returns that part.
+// names reads a list of objects, and writes one file. The file must have only a part of each object, for example its name. The parameter
+// of is the function that returns this part.
 func (s *system) names(ctx context.Context, what, file string, list func() client.ObjectList, of func(unstructured.Unstructured) map[string]any) error {
 	return s.parts.part(ctx, what, func() error {
 		found := []any{}

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/request"
 )
 
-// ask asks members for the events of the object of --object, and prints the answers with what was read. Without members it asks those
-// on which the wrapper is placed.
+// ask asks members for the events of the object of --object. It prints the answers together with the events that the host already had
+// (found). Without members it asks those on which the wrapper is placed.
 func (o *Options) ask(ctx context.Context, out *table, found *reading, members []string) error {
 	r, err := requestOf(found.wrapper, o.Object, members)
 	if err != nil {

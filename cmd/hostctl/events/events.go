@@ -29,7 +29,7 @@ const pauseBetweenWatches = time.Second
 // Options are the flags, and what the command needs to reach the host.
 type Options struct {
 	evidence.Target
-	// Ask asks members.
+	// Ask asks members for evidence: it creates requests (MemberReports) at the host, and waits for the answers.
 	Ask request.Client
 
 	Clusters []string
@@ -149,7 +149,7 @@ func (o *Options) show(out *table, found *reading) error {
 	return o.print(out, found)
 }
 
-// failure returns the error if nothing could be read of what the user wants to see; nil if something could.
+// failure returns an error if hostctl could read nothing of what the user wants to see.
 func (o *Options) failure(found *reading) error {
 	if found.reportsErr != nil && (found.eventsErr != nil || len(o.Clusters) > 0 || o.Object != "") {
 		return fmt.Errorf("events of %s: %w", render.TitleOf(found.wrapper), found.reportsErr)
@@ -165,9 +165,9 @@ func (o *Options) print(out *table, found *reading) error {
 	for i := range found.reports {
 		r := &found.reports[i]
 		for _, l := range evidence.UnreachableIn(r, found.wrapper, o.Clusters) {
-			known := "its events are from before"
+			known := "its events are from before that"
 			if l.Name != r.Status.Cluster {
-				known = fmt.Sprintf("it had the same failure as %s before", r.Status.Cluster)
+				known = fmt.Sprintf("before that, it had the same failure as %s", r.Status.Cluster)
 			}
 			o.tell("%s is Unreachable%s: %s", l.Name, screen.Since(o.Now(), l.LastTransitionTime), known)
 		}
@@ -178,19 +178,19 @@ func (o *Options) print(out *table, found *reading) error {
 	return nil
 }
 
-// none returns the line about a wrapper without events.
+// none returns the line that hostctl prints if it found no events.
 func (o *Options) none(found *reading) string {
 	title := render.TitleOf(found.wrapper)
 	switch {
 	case found.older > 0:
-		return fmt.Sprintf("%s has no events of the last %s, and %d older", title,
+		return fmt.Sprintf("%s has no events of the last %s; --since leaves out %d older", title,
 			screen.Age(o.Now(), metav1.NewTime(o.Now().Add(-o.Since))), found.older)
 	case o.Object != "":
 		return fmt.Sprintf("%s has no events about %s", title, o.Object)
 	case len(o.Clusters) > 0:
-		return fmt.Sprintf("%s has no events of %s: a member sends events only of objects that are not healthy", title, messages.Few(o.Clusters, evidence.MaxNames))
+		return fmt.Sprintf("%s has no events from %s: a member sends events only about objects that are not healthy", title, messages.Few(o.Clusters, evidence.MaxNames))
 	}
-	return title + " has no events: a member sends events only of objects that are not healthy, and the host keeps its own for about an hour"
+	return title + " has no events: a member sends events only about objects that are not healthy, and the host keeps its own for about an hour"
 }
 
 // tellErrors writes what could not be read.

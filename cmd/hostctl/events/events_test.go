@@ -116,7 +116,7 @@ func hostWith(t *testing.T, broken func(client.ObjectList) error, objects ...cli
 			}}).Build()
 }
 
-// forbid returns a function that forbids to list reports, or events, or both.
+// forbid returns a function that answers Forbidden to lists of reports, of events, or of both.
 func forbid(reports, events bool) func(client.ObjectList) error {
 	return func(list client.ObjectList) error {
 		_, event := list.(*corev1.EventList)
@@ -175,7 +175,7 @@ func TestTheEventsOfHostAndMembersInTheOrderOfTime(t *testing.T) {
 			}
 			wants := ""
 			if !strings.HasPrefix(file, "cluster") && !strings.HasPrefix(file, "events") {
-				wants = "us-1 is Unreachable, for 4m: its events are from before\n"
+				wants = "us-1 is Unreachable, for 4m: its events are from before that\n"
 			}
 			if got.stderr != wants {
 				t.Errorf("stderr has %q, want %q", got.stderr, wants)
@@ -190,10 +190,10 @@ func TestMembersThatTheManagerCannotReachAreTold(t *testing.T) {
 		args []string
 		says string
 	}{
-		"the member of the events":                   {0, []string{"--cluster", "eu-2"}, "eu-1 is Unreachable, for 4m: its events are from before\n"},
-		"a chosen member, and the events of another": {2, []string{"--cluster", "eu-3"}, "eu-3 is Unreachable, for 4m: it had the same failure as eu-1 before\n"},
+		"the member of the events":                   {0, []string{"--cluster", "eu-2"}, "eu-1 is Unreachable, for 4m: its events are from before that\n"},
+		"a chosen member, and the events of another": {2, []string{"--cluster", "eu-3"}, "eu-3 is Unreachable, for 4m: before that, it had the same failure as eu-1\n"},
 		"a member with the same that was not chosen": {2, []string{"--cluster", "eu-2"}, ""},
-		"a member with the same, without --cluster":  {2, nil, "us-1 is Unreachable, for 4m: its events are from before\n"},
+		"a member with the same, without --cluster":  {2, nil, "us-1 is Unreachable, for 4m: its events are from before that\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := web()
@@ -235,8 +235,8 @@ func TestWhatCannotBeReadIsToldAndTheRestIsShown(t *testing.T) {
 
 func TestWithoutEventsTheReasonIsTold(t *testing.T) {
 	for says, args := range map[string][]string{
-		"Federated shop/web has no events: a member sends events only of objects that are not healthy, and the host keeps its own for about an hour\n": nil,
-		"Federated shop/web has no events of us-1: a member sends events only of objects that are not healthy\n":                                       {"--cluster", "us-1"},
+		"Federated shop/web has no events: a member sends events only about objects that are not healthy, and the host keeps its own for about an hour\n": nil,
+		"Federated shop/web has no events from us-1: a member sends events only about objects that are not healthy\n":                                     {"--cluster", "us-1"},
 	} {
 		got := eventsWith(t, hostWith(t, nil, web()), screen.Screen{}, append(args, "web", "-n", "shop")...)
 		if got.err != nil || got.stdout != "" || got.stderr != says {
@@ -257,7 +257,7 @@ func TestSinceLeavesOlderEventsOut(t *testing.T) {
 		}
 	}
 	got = eventsWith(t, host, screen.Screen{}, "web", "-n", "shop", "--since", "1m", "--cluster", "us-1")
-	if want := "Federated shop/web has no events of the last 60s, and 1 older\n"; got.stdout != "" || !strings.HasSuffix(got.stderr, want) {
+	if want := "Federated shop/web has no events of the last 60s; --since leaves out 1 older\n"; got.stdout != "" || !strings.HasSuffix(got.stderr, want) {
 		t.Errorf("%q on standard error, want %q; printed %q", got.stderr, want, got.stdout)
 	}
 }

@@ -22,8 +22,8 @@ type row struct {
 	Seen metav1.Time `json:"seen,omitempty,omitzero"`
 	// Cluster is the member whose event it is; "" for an event of the wrapper at the host.
 	Cluster string `json:"cluster,omitempty"`
-	// Clusters are the members that show the failure to which the event belongs, the first 100, and ClusterCount is how many there are.
-	// Both are absent for an event at the host.
+	// Clusters are the members that show the failure to which the event belongs, 100 at most. ClusterCount is the number of all such
+	// members. Both are absent for an event at the host.
 	Clusters     []string `json:"clusters,omitempty"`
 	ClusterCount int32    `json:"clusterCount,omitempty"`
 	Type         string   `json:"type,omitempty"`
@@ -42,7 +42,7 @@ type object struct {
 	Name string `json:"name"`
 }
 
-// key identifies an event that can happen again.
+// key identifies an event. If the event happens again, its time and its count change, and its key stays the same.
 type key struct {
 	cluster, eventType, reason, message string
 	object                              object
@@ -66,8 +66,8 @@ type reading struct {
 	eventsVersion, reportsVersion string
 }
 
-// read reads the wrapper and all its events. With --cluster or --object it does not read the events at the host. The error is about
-// the wrapper or the flags.
+// read reads the wrapper and all its events. With --cluster or --object it does not read the events at the host. It returns an error about
+// the wrapper or the flags only. If it cannot read events or reports, it notes that in the result.
 func (o *Options) read(ctx context.Context) (*reading, error) {
 	w, err := o.Wrapper(ctx)
 	if err != nil {
@@ -126,7 +126,8 @@ func rowOf(w v1alpha1.Wrapper, e *evidence.HostEvent) row {
 	return row{Seen: e.Seen, last: e.Seen, Type: e.Type, Reason: e.Reason, Object: object{string(w.WrapperKind()), w.GetName()}, Count: e.Count, Message: e.Message}
 }
 
-// rowsOf makes the rows of a report. A member's clock may be ahead, but the event was not later than the report.
+// rowsOf makes the rows of a report. The clock of a member can be ahead. But an event cannot be later than the report about it, so Seen of
+// a row is at most the time of the report.
 func rowsOf(r *v1alpha1.MemberReport) []row {
 	names, more := evidence.Others(r)
 	var rows []row
@@ -142,7 +143,7 @@ func rowsOf(r *v1alpha1.MemberReport) []row {
 	return rows
 }
 
-// sortRows sorts by time, the newest last. The rest of the order makes the output the same for the same events.
+// sortRows sorts by time, the newest last. It also orders rows of the same time, so that the same events always give the same output.
 func sortRows(rows []row) {
 	slices.SortStableFunc(rows, func(a, b row) int {
 		return cmp.Or(a.Seen.Compare(b.Seen.Time), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name),

@@ -34,7 +34,7 @@ type table struct {
 	widths []int
 }
 
-// text returns the rows, and before the first one the header. It returns "" without rows.
+// text returns the lines for the rows; "" if there are no rows. The first call with rows also returns the header, above them.
 func (t *table) text(rows []row, now time.Time, to screen.Screen) string {
 	if len(rows) == 0 {
 		return ""

@@ -28,8 +28,9 @@ type follower struct {
 	silent bool
 }
 
-// state is what changes when an event happens again. seen is the time by the clock of the event's cluster. The time in a row does not
-// suffice: it is never later than the report, so if that clock is ahead, it changes with each report.
+// state is what changes when an event happens again: its time and its count. seen is the time by the clock of the event's cluster, and not
+// row.Seen. If that clock is ahead, row.Seen is the time of the report. It then changes with each report, although the event did
+// not happen again.
 type state struct {
 	seen  metav1.Time
 	count int32
@@ -116,7 +117,8 @@ func (f *follower) lasting(found *reading) error {
 	return f.failure(found)
 }
 
-// open begins the watches of what was read, from the state that was read. A watch is nil for what could not be read.
+// open begins a watch of MemberReports and a watch of events. Each continues from the resource version at which hostctl read the list. If
+// hostctl could not read a list, its watch is nil.
 func (f *follower) open(ctx context.Context, found *reading) (reports, events watch.Interface, err error) {
 	if found.reportsErr == nil {
 		namespace := client.InNamespace(evidence.ReportsNamespace(found.wrapper))
@@ -133,7 +135,7 @@ func (f *follower) open(ctx context.Context, found *reading) (reports, events wa
 	return reports, events, nil
 }
 
-// from is the option of a watch that begins after the given state.
+// from returns the option with which a watch begins after a resource version.
 func from(resourceVersion string) client.ListOption {
 	return &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: resourceVersion}}
 }
@@ -183,7 +185,7 @@ func (f *follower) news(rows []row) []row {
 	return fresh
 }
 
-// results returns the channel of a watch. The channel of no watch never has anything.
+// results returns the channel of a watch. If the watch is nil, the channel is nil too: it never delivers an event, so a select ignores it.
 func results(w watch.Interface) <-chan watch.Event {
 	if w == nil {
 		return nil

@@ -147,7 +147,7 @@ func TestWatchPrintsOnlyWhatIsNewAndConnectsAgain(t *testing.T) {
 		t.Errorf("after an interrupt the command returns %v", err)
 	}
 	golden.Equal(t, "watch.txt", w.stdout())
-	if told := "us-1 is Unreachable, for 4m: its events are from before\n• the host does not answer, hostctl tries again: "; !strings.HasPrefix(w.stderr(), told) ||
+	if told := "us-1 is Unreachable, for 4m: its events are from before that\n• the host does not answer, hostctl tries again: "; !strings.HasPrefix(w.stderr(), told) ||
 		strings.Count(w.stderr(), "\n") != 2 {
 		t.Errorf("stderr has %q", w.stderr())
 	}

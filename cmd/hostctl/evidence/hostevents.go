@@ -53,8 +53,8 @@ func HostEvents(ctx context.Context, host client.Client, w v1alpha1.Wrapper) (fo
 	return found, list.ResourceVersion, nil
 }
 
-// HostEventFrom reads an event. The manager writes it by events.k8s.io: the time and the count of a repeated event are in its series,
-// and the older fields are empty.
+// HostEventFrom converts an event. The manager writes events in the API group events.k8s.io. Such an event has its time in eventTime, and
+// the time and the count of its repetitions in series. The fields lastTimestamp and count of the core group are empty.
 func HostEventFrom(e *corev1.Event) HostEvent {
 	out := HostEvent{Seen: e.LastTimestamp, Count: max(e.Count, 1), Type: health.Clean(e.Type, 64), Reason: health.Clean(e.Reason, 128),
 		Message: health.Clean(e.Message, health.MaxMessage)}

@@ -60,8 +60,9 @@ func IsOf(report metav1.Object, w v1alpha1.Wrapper) bool {
 	return slices.ContainsFunc(report.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == w.GetUID() })
 }
 
-// IsOfTrouble reports whether a MemberReport with this metadata is about an object of the wrapper that is not healthy. The others are
-// answers to a person's request. The manager's reports have names of a form that the API server refuses for a request.
+// IsOfTrouble reports whether a MemberReport with this metadata is about an object of the wrapper that is not healthy. All other
+// MemberReports answer a person's request. The name tells which it is: the manager's own reports have names of a form that the API
+// server refuses for a report with a request.
 func IsOfTrouble(report metav1.Object, w v1alpha1.Wrapper) bool {
 	_, ok := memberreport.KeyIn(report.GetName(), w.GetName())
 	return ok && IsOf(report, w)
@@ -146,7 +147,8 @@ func Others(r *v1alpha1.MemberReport) (names []string, more int) {
 }
 
 // IsCurrent reports whether the member that sent the evidence still shows the failure. A report without names of members is about
-// this member alone. A report names its first 100 members by name, so a member that comes after them may be one that it does not name.
+// this member alone. A report lists the first 100 of its members in the order of their names. If the name of this member comes after
+// these, IsCurrent cannot tell, and returns true.
 func IsCurrent(r *v1alpha1.MemberReport) bool {
 	return len(r.Status.Clusters) == 0 || slices.Contains(r.Status.Clusters, r.Status.Cluster) || mayHave(r, r.Status.Cluster)
 }
@@ -180,9 +182,9 @@ func LineOf(w v1alpha1.Wrapper, name string) *v1alpha1.ClusterStatus {
 	return nil
 }
 
-// UnreachableIn returns the lines of the members that are Unreachable and that the user should know of when reading a report: first that
-// of the member that sent the evidence, then those of chosen members with the same failure. The user asked for these, but the evidence
-// is of another member.
+// UnreachableIn returns the lines of Unreachable members, of which the user has to know in order to judge a report. The first is the line
+// of the member that sent the evidence. The others are the lines of chosen members that the report names: the user asked for the evidence
+// of these members, but the report has that of another one.
 func UnreachableIn(r *v1alpha1.MemberReport, w v1alpha1.Wrapper, chosen []string) []*v1alpha1.ClusterStatus {
 	names := []string{r.Status.Cluster}
 	for _, name := range chosen {

@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// A report names only its first 100 members. The reason in the wrapper's status tells which of the later ones it is about.
+// A report names only its first 100 members. For each further member, the reason in the wrapper's status tells whether the report is
+// about this member too.
 func TestAReportIsAboutMembersThatItDoesNotName(t *testing.T) {
 	w := build.Federated("web").In("shop").Obj()
 	for name, reason := range map[string]string{"m-050": "CrashLoopBackOff", "m-120": "CrashLoopBackOff", "m-121": "QuotaExceeded", "a": "CrashLoopBackOff"} {

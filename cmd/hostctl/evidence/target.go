@@ -107,8 +107,8 @@ func (t *Target) CompleteClusters(ctx context.Context, args []string) []string {
 	return t.CompleteWith(MembersOf)(ctx, args)
 }
 
-// CompleteWith returns a function that completes a flag: it reads the wrapper that the arguments name, and returns the result of the
-// function of for it.
+// CompleteWith returns a function that completes a flag. The function reads the wrapper that the arguments name, and calls the parameter
+// of with it. It returns the result of that call.
 func (t *Target) CompleteWith(of func(v1alpha1.Wrapper) []string) func(context.Context, []string) []string {
 	return func(ctx context.Context, args []string) []string {
 		if len(args) == 0 || t.Complete(args) != nil {
@@ -122,7 +122,7 @@ func (t *Target) CompleteWith(of func(v1alpha1.Wrapper) []string) func(context.C
 	}
 }
 
-// CompleteFrom does the same as CompleteWith, but calls the function of with the reports of the wrapper.
+// CompleteFrom does the same as CompleteWith, but calls the parameter of with the reports of the wrapper.
 func (t *Target) CompleteFrom(of func([]v1alpha1.MemberReport) []string) func(context.Context, []string) []string {
 	return func(ctx context.Context, args []string) []string {
 		if len(args) == 0 || t.Complete(args) != nil {

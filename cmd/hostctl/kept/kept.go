@@ -177,7 +177,7 @@ func (o *Options) searchMember(ctx context.Context, host client.Client, mc *v1al
 }
 
 // unreached explains an error if the request got no response from the member's API server. The user could otherwise think that the
-// manager does not reach the member either. But the manager may: for example, the name in the address may resolve only in the
+// manager cannot reach the member either. But the manager perhaps can, for example if the name in the address resolves only in the
 // host's network.
 func unreached(mc *v1alpha1.MemberCluster, err error) error {
 	status := apierrors.APIStatus(nil)

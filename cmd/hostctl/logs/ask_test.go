@@ -35,7 +35,7 @@ type asking struct {
 	objects         []client.Object
 	// keeps is true if the command cannot delete its requests.
 	keeps bool
-	// out is standard output if it is not a buffer.
+	// out replaces standard output in the options. If it is nil, standard output is a buffer.
 	out func(*Options)
 }
 

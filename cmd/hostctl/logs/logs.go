@@ -23,7 +23,7 @@ import (
 // Options are the flags, and what the command needs to reach the host.
 type Options struct {
 	evidence.Target
-	// Ask asks members.
+	// Ask asks members for evidence: it creates requests (MemberReports) at the host, and waits for the answers.
 	Ask request.Client
 
 	Clusters  []string

@@ -213,7 +213,7 @@ func TestWithoutLogsTheReasonIsTold(t *testing.T) {
 		args   []string
 		says   string
 	}{
-		"well":         {well, nil, "Federated shop/web has no logs: it is well. A member sends logs only of containers that fail; --object KIND/NAME asks for others\n"},
+		"well":         {well, nil, "Federated shop/web has no logs: it is well. A member sends logs only of containers that fail; to ask for other logs, give --object KIND/NAME\n"},
 		"not acted on": {func(w *v1alpha1.Federated) { w.Status = v1alpha1.WrapperStatus{} }, nil, "Federated shop/web has no logs: the host's manager has not acted on this wrapper yet\n"},
 		"with causes": {asIs, nil, "Federated shop/web has no logs: CrashLoopBackOff on 3 members, QuotaExceeded on 1 member. The members have sent no log of a failing container; " +
 			"`hostctl describe web -n shop` shows the causes, and `hostctl events web -n shop` the events\n"},

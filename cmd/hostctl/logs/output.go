@@ -27,8 +27,8 @@ type report struct {
 	Object  v1alpha1.ReportedObject `json:"object"`
 	Reason  string                  `json:"reason,omitempty"`
 	Message string                  `json:"message,omitempty"`
-	// Cluster is the member from which the logs are. Clusters are the members that show the same failure, the first 100, and
-	// ClusterCount is how many there are.
+	// Cluster is the member from which the logs are. Clusters are the members that show the same failure, 100 at most. ClusterCount is
+	// the number of all such members.
 	Cluster      string      `json:"cluster"`
 	Clusters     []string    `json:"clusters"`
 	ClusterCount int32       `json:"clusterCount"`

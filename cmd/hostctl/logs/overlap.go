@@ -8,9 +8,9 @@ import "slices"
 // each ends with the newest line of its time. overlaps is false if the two have no line in common, so lines between them may be missing;
 // newLines then returns all of next.
 //
-// The lines have no position in the log, so newLines looks for the end of last in next. Of several places it takes the one with the
-// most common lines, and of these the first. So as long as the window of the snapshots only moves forward, no line is returned twice. A
-// log that repeats the same lines may be shown with fewer repetitions.
+// The lines have no position in the log, so newLines looks for the end of last in next. If several places match, it takes the one where the
+// largest number of lines match, and of equal ones the first. So as long as the window of the snapshots only moves forward, no line is
+// returned twice. If a log repeats the same lines, newLines can return fewer repetitions than the log has.
 func newLines(last, next []string) (lines []string, overlaps bool) {
 	end, most := 0, 0
 	for i := range next {

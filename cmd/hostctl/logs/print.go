@@ -41,7 +41,7 @@ func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport)
 	return nil
 }
 
-// placeOf returns the member, the pod and the container, as the lines of a log begin with it.
+// placeOf returns MEMBER/POD/CONTAINER. Each printed line of a log begins with this text.
 func placeOf(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer) string {
 	return r.Status.Cluster + "/" + c.Pod + "/" + c.Name
 }
@@ -120,7 +120,7 @@ func stateOf(c *v1alpha1.ObservedContainer) string {
 	return text
 }
 
-// noReport returns the line about a member that --cluster names and that no report has.
+// noReport returns the line about a member that --cluster names and that no report is about.
 func (o *Options) noReport(w v1alpha1.Wrapper, name string) string {
 	l := evidence.LineOf(w, name)
 	switch {
@@ -132,7 +132,7 @@ func (o *Options) noReport(w v1alpha1.Wrapper, name string) string {
 	return fmt.Sprintf("%s: no report about a failing object; it is %s%s", name, l.State, o.since(l))
 }
 
-// whyNone returns why there is no log: the wrapper is well, or it has causes and no failing container, or its members are unreachable.
+// whyNone returns why there is no log: the wrapper is well, or its members are unreachable, or what is wrong is no failing container.
 func (o *Options) whyNone(w v1alpha1.Wrapper) string {
 	status := w.WrapperStatus()
 	if len(o.Clusters) > 0 {
@@ -162,7 +162,7 @@ func (o *Options) whyNone(w v1alpha1.Wrapper) string {
 	case len(causes) == 0 && len(o.Clusters) == 0 && status.ClustersOmitted > 0:
 		return fmt.Sprintf("%s has no logs: no member with a line in the status fails; %s", title, look)
 	case len(causes) == 0:
-		return fmt.Sprintf("%s has no logs: it is well%s. A member sends logs only of containers that fail; --object KIND/NAME asks for others", title, where(o.Clusters))
+		return fmt.Sprintf("%s has no logs: it is well%s. A member sends logs only of containers that fail; to ask for other logs, give --object KIND/NAME", title, where(o.Clusters))
 	case unreached > 0:
 		return fmt.Sprintf("%s has no logs%s: %s. The manager has received no log of a failing container, and receives none from a member that it cannot reach; %s",
 			title, where(o.Clusters), messages.Few(reasons, evidence.MaxNames), look)
