@@ -42,13 +42,13 @@ type Reconciler struct {
 	cached, live client.Reader
 	clock        clock.PassiveClock
 	pairs        *pairs
-	// writes bounds the writes of all reports.
+	// writes limits the rate at which the loop writes to all reports together.
 	writes *rate.Limiter
 
 	queue loopqueue.Queue[item]
 
 	mu sync.Mutex
-	// known has the reports that the loop has read. A report is used by its own reconcile only.
+	// known has the reports that the loop has read. Only the reconcile of a report changes that report, so mu protects only the map.
 	known map[types.NamespacedName]*report
 }
 
@@ -79,8 +79,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// start stores the loop's queue. It adds the pairs whose Deliveries have requests without a report: unless the loop finds a report until
-// then, it removes these requests. controller-runtime itself adds every report when the loop starts.
+// start stores the loop's queue. After leftoverAfter it adds the pairs whose Deliveries have requests without a report. If the loop has
+// still found no report about a pair by then, it removes the requests of the pair. controller-runtime adds every report when the loop
+// starts.
 func (r *Reconciler) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[item]) error {
 	r.queue.Start(queue)
 	for _, on := range r.pairs.withLeftovers() {
@@ -107,7 +108,7 @@ func (r *Reconciler) ofMember(_ context.Context, obj client.Object) []item {
 	return r.items(func(is *report) bool { return is.member == obj.GetName() })
 }
 
-// items returns the known reports that have a request and for which the function fits returns true.
+// items returns the known reports that have a request, without those for which fits(report) is false.
 func (r *Reconciler) items(fits func(*report) bool) (all []item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,8 +151,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, it item) (ctrl.Result, error
 	return ctrl.Result{RequeueAfter: left}, err
 }
 
-// find returns what the loop knows about a report. It reads a report that it does not know from the API server, once: its spec never
-// changes. It returns nil if the report is gone.
+// find returns what the loop knows about a report. If it does not know the report yet, it reads the report from the API server. One read is
+// enough, because the spec of a report never changes. find returns nil if the report is gone.
 func (r *Reconciler) find(ctx context.Context, name types.NamespacedName) (*report, error) {
 	about := &metav1.PartialObjectMetadata{}
 	about.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MemberReport"))
@@ -201,7 +202,8 @@ func (r *Reconciler) delete(ctx context.Context, name types.NamespacedName, uid 
 	return nil
 }
 
-// judge decides what the status of a report has to be. It sends the request of the report, or takes it back if it must not be sent.
+// judge decides what the status of a report has to be. It sends the request of the report. If check finds a problem, it takes the request
+// back instead.
 func (r *Reconciler) judge(ctx context.Context, name types.NamespacedName, is *report) (outcome, error) {
 	problem, err := r.check(ctx, is)
 	if err != nil {
@@ -214,7 +216,7 @@ func (r *Reconciler) judge(ctx context.Context, name types.NamespacedName, is *r
 	return r.pairs.ask(name, is), nil
 }
 
-// check returns why the request of a report must not be sent; nil if it may.
+// check returns why the loop must not send the request of a report; nil if the loop may send it.
 func (r *Reconciler) check(ctx context.Context, is *report) (*rules.Problem, error) {
 	var w v1alpha1.Wrapper
 	if is.isBeside {

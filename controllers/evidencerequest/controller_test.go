@@ -250,7 +250,7 @@ func TestWhatIsWrongWithARequestStandsInItsStatus(t *testing.T) {
 	}
 }
 
-// Reports that the manager writes cost no read of their own: their names are enough.
+// The loop recognizes a report without a request, which the manager writes, by its name. So it does not read such a report.
 func TestReportsOfTheManagerAreNotRead(t *testing.T) {
 	for name, want := range map[string]bool{memberreport.Name("web", "5f3a9c0e71"): false, "web.5f3a9c0e71": false, "web-x7k2p": true, "a.b.c": true} {
 		if got := !memberreport.HasKey(name); got != want {

@@ -24,18 +24,19 @@ import (
 // loop usually reads all reports within this time. If it reads a report later, it sets the request of that report again.
 const leftoverAfter = 10 * time.Second
 
-// maxLeftovers bounds how many pairs with leftovers the loop remembers at once, so that a hostile member cannot fill the queue. Requests that
-// stay in a Delivery have no effect once they have expired, and the next change of the Delivery brings them again.
+// maxLeftovers is how many pairs with requests without a report the loop remembers at once, so that a hostile member cannot fill the queue.
+// The loop ignores further pairs until the next change of their Delivery. Requests that stay in a Delivery have no effect once they have
+// expired.
 const maxLeftovers = 1000
 
 // Requests has the requests that the Deliveries on the members are to have. push.EvidenceRequests implements it.
 type Requests interface {
 	// Set sets all requests that the Delivery of a pair is to have. It does not block.
 	Set(key deliveries.Key, memberName string, requests []v1alpha1.EvidenceRequest)
-	// Of reports whether the Delivery of a pair has the requests that Set set last. If it does not, the problem is why; nil while the
-	// manager is about to write them.
+	// Of reports whether the Delivery of a pair has the requests of the last call of Set. If it does not have them, problem is the reason.
+	// problem is nil if the manager is about to write them.
 	Of(key deliveries.Key, memberName string) (isWritten bool, problem *rules.Problem)
-	// OnChange sets the listener. It is called when the manager has written the requests of a pair, and when the result of Of may have
+	// OnChange sets the listener. push calls the listener when it has written the requests of a pair, and when the result of Of may have
 	// changed for another reason.
 	OnChange(l push.RequestListener)
 }
@@ -58,8 +59,8 @@ type pairs struct {
 	// asks has the reports whose requests may be sent.
 	asks map[types.NamespacedName]*ask
 	all  map[pair]*onPair
-	// leftovers are the pairs whose Deliveries have requests for which the loop knows no report. They wait until the loop has had time to
-	// read the reports.
+	// leftovers are the pairs whose Deliveries have requests for which the loop knows no report. The loop does not remove these requests
+	// before it has had time to read the reports.
 	leftovers map[pair]bool
 }
 
@@ -67,11 +68,11 @@ type pairs struct {
 type ask struct {
 	pair pair
 	rules.Ask
-	// waits is true if the Delivery or the member has as many requests as it may have, so this one is not sent yet.
+	// waits is true if the Delivery or the member has as many requests as it may have. The loop then does not send this request yet.
 	waits bool
 }
 
-// onPair is what the loop has about one pair with requests.
+// onPair is what the loop knows about one pair with requests.
 type onPair struct {
 	// wrapper is the uid of the wrapper.
 	wrapper types.UID
@@ -105,7 +106,7 @@ func (p *pairs) ask(name types.NamespacedName, is *report) outcome {
 	a, known := p.asks[name], p.all[on]
 	if a.waits {
 		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestLimitReached, Message: fmt.Sprintf("the wrapper has %d requests on member %s already, "+
-			"or the member has %d: the request waits until one of them ends", evidence.MaxAnswers, is.member, rules.MaxOnMember)}}
+			"or all wrappers together have %d there: this request waits until one of those ends", evidence.MaxAnswers, is.member, rules.MaxOnMember)}}
 	}
 	isWritten, problem := p.requests.Of(is.key, is.member)
 	if problem != nil {
@@ -132,8 +133,9 @@ func (p *pairs) remove(name types.NamespacedName) {
 	}
 }
 
-// withdraw takes the requests out of the Delivery of a pair, unless the loop has found a report about the pair meanwhile. If the host has no
-// such wrapper, it leaves them: the Delivery is an orphan, and a hostile member could show any number of orphans.
+// withdraw takes the requests out of the Delivery of a pair, unless the loop has found a report about the pair meanwhile. If the host does
+// not have the wrapper, the Delivery is an orphan, and withdraw changes nothing: a hostile member could show any number of orphans, and
+// each would cost a write.
 func (p *pairs) withdraw(on pair, hasWrapper bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +184,8 @@ func (p *pairs) assign(member string) {
 	}
 }
 
-// requested implements push.RequestListener. d is the Delivery in the response to the write of the requests of a pair, or nil.
+// requested implements push.RequestListener. If push has just written the requests of the pair, d is the Delivery in the API server's
+// response; otherwise nil.
 func (p *pairs) requested(key deliveries.Key, member string, d *v1alpha1.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

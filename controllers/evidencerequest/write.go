@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// answersEvery is the shortest time between two writes of a report if only its answer changes; reasonsEvery, if its reason changes.
+	// answersEvery is the shortest time between two writes of a report if the reason in its status stays the same. reasonsEvery is the
+	// shortest time if the reason changes.
 	answersEvery, reasonsEvery = 5 * time.Second, time.Second
 	// writeBurst is how many writes of all reports the loop may do at once, and writeRate how many a second after that. etcd keeps every
 	// version of a report until it compacts, and each may have 32 KiB of logs.
@@ -39,16 +40,17 @@ type report struct {
 	spec    *v1alpha1.MemberReport
 	expires time.Time
 	key     deliveries.Key
-	// isBeside is true if the namespace of the report is that in which the wrapper has its reports.
+	// isBeside is true if the report is in the namespace where reports about its wrapper belong.
 	isBeside bool
 	member   string
 
-	// stored is what the status has. written is when the loop wrote it last; zero if this process has not written it.
+	// stored is the content of the status on the API server. written is when the loop last wrote the status; zero if this process has not
+	// written it.
 	stored  content
 	written time.Time
 }
 
-// content is what the status of a report has.
+// content is the content of a report's status, in a form that the loop can keep and compare: it has only a digest of the evidence.
 type content struct {
 	rules.Problem
 	evidence digest.Sum

@@ -47,8 +47,9 @@ func (c cascade) deleted(ctx context.Context, w v1alpha1.Wrapper) (bool, error) 
 	return swept, err
 }
 
-// deletedBefore reports whether the deletion of a cluster-scoped object of the host began before the wrapper's deletion at
-// the time deleted, or at the same time. It also reports true if the object does not exist: its deletion is complete.
+// deletedBefore reports whether the deletion of a cluster-scoped object of the host began no later than the deletion of the
+// wrapper. deleted is the wrapper's deletionTimestamp. deletedBefore also reports true if the object does not exist: its
+// deletion is complete.
 func (c cascade) deletedBefore(ctx context.Context, deleted *metav1.Time, gvk schema.GroupVersionKind, name string) (bool, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(gvk)

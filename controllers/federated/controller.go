@@ -182,7 +182,7 @@ type reconciliation struct {
 	rolloutAgain time.Time
 	// waits has, for each member that does not get the newest revision now, the reason. rollOut sets it.
 	waits map[string]report.Wait
-	// upgrade has the versions of the Subscriptions with approve: Latest. takeVersions sets it.
+	// upgrade has the versions of the Subscriptions with `approve: Latest`. takeVersions sets it.
 	upgrade v1alpha1.UpgradeStatus
 	// versionsAgain is the time at which the manager decides again whether to take another version, even without an
 	// event; zero if only an event can change that decision. takeVersions sets it.

@@ -60,7 +60,7 @@ func (p *reconciliation) delete(ctx context.Context) (result ctrl.Result, err er
 	for _, name := range still {
 		desired := desiredOn(p.wrapper, p.revision, p.overwrites[name], p.members[name])
 		// The deletion of a wrapper goes on even if spec.suspend of the wrapper is All. It pauses on members whose
-		// MemberCluster has spec.suspend: Pushes.
+		// MemberCluster has `spec.suspend: Pushes`.
 		desired.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
 		p.pusher.SetDesired(name, desired)
 		if !observer.HasLeft(name) {

@@ -7,7 +7,7 @@
 //   - writecache: take the newer of two copies, the one in the cache and the one that this manager wrote last.
 //   - write: put Fairlead's finalizer on the wrapper.
 //   - place and approvals: list members and Approvals.
-//   - versions and firstwave: take new versions for Subscriptions with approve: Latest.
+//   - versions and firstwave: take new versions for Subscriptions with `approve: Latest`.
 //   - revise: write the spec as a ControllerRevision, with package revisions.
 //   - place: decide on which members the wrapper is placed, and write a new decision before any step acts on it.
 //   - render: render the objects for each member.
@@ -15,10 +15,10 @@
 //   - render (enqueue): give the desired state of each member to internal/push.
 //   - status: write the status, once.
 //
-// The steps are methods of the type reconciliation, which has the results of the steps. What a step computes from values
-// is a function, or a type with its own inputs. The packages below this one are parts that do not need the loop: observed
-// (what the manager knows about members), revisions, rolloutstate and wrapperevents. The file trace adds the steps to the
-// traces of package tracing, if tracing is on.
+// The steps are methods of the type reconciliation, which has the results of the steps. Code that only computes on
+// values is in functions, or in types with their own inputs. The packages below this one are parts that do not need the
+// loop: observed (what the manager knows about members), revisions, rolloutstate and wrapperevents. The file trace adds
+// the steps to the traces of package tracing, if tracing is on.
 //
 // The package has more than 15 source files, because each step has its own file, and the loop has others for its queue,
 // its watches, its metrics, its index of wrappers, and the writes that it remembers.

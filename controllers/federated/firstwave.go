@@ -23,7 +23,7 @@ type firstWave struct {
 	// empty is the name of the first wave of spec.rollout if no member is placed in that wave; "" otherwise. If it is
 	// set, the manager takes only the first version of each Subscription, so that OLM can install the operator.
 	empty string
-	// unread is true if the manager has not read one of the members since it started.
+	// unread is true if the manager has not yet read all members of the wave since it started.
 	unread bool
 	// members has the report of each member about its Subscriptions.
 	members []memberVersions
@@ -38,8 +38,8 @@ type memberVersions struct {
 }
 
 // reportsOn returns the members' reports about one Subscription. If the manager cannot use the report of a member yet,
-// reportsOn adds a report without versions for that member. For the first version of a Subscription, that includes each
-// report from before the member got the target Latest: it may describe another channel or package.
+// reportsOn adds a report without versions for that member. For the first version of a Subscription, it does the same for a member
+// whose report is from before the member got the target Latest: such a report may describe another channel or package.
 func (f *firstWave) reportsOn(subscription string, firstVersion bool) (reports []upgrade.Report) {
 	for i := range f.members {
 		m := &f.members[i]

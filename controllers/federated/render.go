@@ -64,7 +64,7 @@ func (r *renderers) of(key push.Key, w, cached v1alpha1.Wrapper, taken *v1alpha1
 	return known.renderer, known.err
 }
 
-// versionsOf returns the versions as one text, which can be compared; "" for a wrapper without approve: Latest.
+// versionsOf returns the versions as one text, which can be compared; "" for a wrapper without `approve: Latest`.
 func versionsOf(taken *v1alpha1.UpgradeStatus) string {
 	var text strings.Builder
 	for i := range taken.Subscriptions {

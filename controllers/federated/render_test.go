@@ -25,7 +25,7 @@ func rendered(uid types.UID, object string, generation int64) *v1alpha1.Federate
 
 const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
 
-// none is the status.upgrade of a wrapper without approve: Latest.
+// none is the status.upgrade of a wrapper without `approve: Latest`.
 var none = &v1alpha1.UpgradeStatus{}
 
 // taken returns a status.upgrade in which the manager has taken this version for Subscription a.

@@ -150,7 +150,7 @@ func TestAnEditThatBypassedAdmissionNamesNobody(t *testing.T) {
 	e.expect("again, with a forged annotation", map[string]string{written: "alice", rewritten: ""})
 }
 
-// With approve: Latest, an edit by a user makes a revision that names the user. A version that the manager takes makes
+// With `approve: Latest`, an edit by a user makes a revision that names the user. A version that the manager takes makes
 // a revision without an author.
 func TestAnEditNamesItsAuthorAndAVersionNobody(t *testing.T) {
 	e := newEditing(t)

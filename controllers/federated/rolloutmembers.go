@@ -48,7 +48,8 @@ func (r *rolloutReader) members(ctx context.Context, placed []string, state *rol
 	return members, nil
 }
 
-// member returns one member without Good. was is the member's line in the status; nil if it has none.
+// member returns one member as the input of package rollout, except the field Good. was is the member's line in the
+// status; nil if it has none.
 func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *rollout.State) rollout.Member {
 	m := rollout.Member{Member: selection.Member{Name: name, Labels: r.observer.Members[name].Labels}}
 	newest := r.desired[name]

@@ -216,7 +216,7 @@ func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 	}
 }
 
-// More members may be in trouble than a status may have lines. The API server still has to accept the status, in which
+// More members can be in trouble than a status has lines for. The API server still has to accept the status, in which
 // clustersOmitted counts the members without a line.
 func TestAStatusOfMoreMembersThanItHasLinesIsStored(t *testing.T) {
 	s := newSite(t)

@@ -46,7 +46,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 		next.Rollout, next.Upgrade = p.rollout, p.upgrade
 	}
 	if p.decision.Status.ObservedGeneration != 0 {
-		// place does not write a decision that differs only in its generation. So publish writes the generation.
+		// The step place does not write a decision that differs only in its generation. So publish writes the generation.
 		next.Placement.ObservedGeneration = p.decision.Status.ObservedGeneration
 	}
 	final := settled(&next)

@@ -159,9 +159,9 @@ func TestNoStatusIsLostByPacing(t *testing.T) {
 	}
 }
 
-// The manager restarts, and nothing else changes. Until startupGrace is over, it must not write a status that only says
-// that a member has not been read yet.
-func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
+// The manager restarts, and nothing else changes. Until startupGrace is over, the manager must not write a status in which
+// the only news is that it has not read a member yet.
+func TestAStartDoesNotReportMembersThatAreNotReadYet(t *testing.T) {
 	well := report.Build(report.Input{Generation: 1, UpdateRevision: "fed-web-1", PlacedOK: true, PlacedReason: v1alpha1.ReasonPlaced,
 		Before: &v1alpha1.WrapperStatus{}, Members: []report.Member{{Name: "east", Revision: "fed-web-1", Held: true,
 			Reachability: report.Reachability{Known: true, Usable: true}}}}, now.Add(-time.Hour))

@@ -28,7 +28,7 @@ const (
 	maxVersionMessage = 512
 )
 
-// takeVersions takes new versions for Subscriptions with approve: Latest, from the reports of the members of the first
+// takeVersions takes new versions for Subscriptions with `approve: Latest`, from the reports of the members of the first
 // wave. It writes the versions to the status before any step acts on them. The step revise then writes a revision with
 // these versions, and the manager brings it to the members like any other revision.
 func (p *reconciliation) takeVersions(ctx context.Context) error {
@@ -86,8 +86,8 @@ type versionTaker struct {
 	hold   hold
 	// last is when the manager last took a version for any Subscription; zero if it has never taken one.
 	last, now time.Time
-	// again is the time at which the manager may take a version that only has to wait; zero if there is none. take sets
-	// it.
+	// again is the earliest time at which the manager may take a version for which it only has to wait; zero if there is
+	// no such version. take sets it.
 	again time.Time
 }
 
@@ -116,8 +116,8 @@ func (t *versionTaker) take(s *v1alpha1.SubscriptionVersion) (taken bool) {
 	return false
 }
 
-// mayTake reports whether the manager may take a version for Subscription s now. If the manager only has to wait for a
-// time, mayTake sets again to the end of it.
+// mayTake reports whether the manager may take a version for Subscription s now. If the manager only has to wait, mayTake
+// sets the field `again` to the end of the wait.
 func (t *versionTaker) mayTake(s *v1alpha1.SubscriptionVersion) bool {
 	due := t.now
 	if s.CSV != "" {
@@ -174,11 +174,11 @@ func holdOf(w v1alpha1.Wrapper, state *rollout.State, approvals *rollout.Approva
 	case state.Phase == rollout.Progressing:
 		// Without a first version OLM installs nothing, so the rollout would never end.
 		return hold{holds: true, exceptFirst: true, reason: v1alpha1.ReasonWaveHeld,
-			message: fmt.Sprintf(" is taken when all waves have passed: wave %s has begun, or a person has approved it", state.Wave)}
+			message: fmt.Sprintf(" is not taken before all waves have passed, because wave %s has begun or a person has approved it", state.Wave)}
 	case approvals.Retry.After(state.RetrySeen):
 		return hold{}
 	}
 	key := keyOf(w)
-	return hold{holds: true, reason: v1alpha1.ReasonRolloutStopped, message: fmt.Sprintf(" is taken after `%s --retry`, because the rollout has failed",
+	return hold{holds: true, reason: v1alpha1.ReasonRolloutStopped, message: fmt.Sprintf(" is taken only after `%s --retry`, because the rollout has failed",
 		messages.ApproveCommand(key.Kind, key.Namespace, key.Name))}
 }

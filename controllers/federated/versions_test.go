@@ -22,7 +22,7 @@ import (
 
 const subscriptionA = `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"a"},"spec":{"name":"a","installPlanApproval":"Manual"}}`
 
-// latestVersion returns a wrapper with approve: Latest for Subscription a. Its rollout has a canary wave with east.
+// latestVersion returns a wrapper with `approve: Latest` for Subscription a. Its rollout has a canary wave with east.
 func latestVersion() *v1alpha1.Federated {
 	w := rendered("u", subscriptionA, 1)
 	w.ResourceVersion = ""
@@ -38,8 +38,8 @@ func reporting(installed, offered string) *firstWave {
 		{Name: "a", TargetCSV: v1alpha1.TargetLatest, InstalledCSV: installed, OfferedCSV: offered}}}}}
 }
 
-// take makes the step takeVersions at the time at, with these reports of the first wave, and returns the stored
-// wrapper.
+// take makes the step takeVersions with these reports of the first wave, and returns the stored wrapper. at is the present
+// time.
 func take(t *testing.T, r *Reconciler, c client.Client, first *firstWave, at time.Time, approvals ...v1alpha1.Approval) (*v1alpha1.Federated, *reconciliation, error) {
 	t.Helper()
 	w := &v1alpha1.Federated{}
@@ -144,7 +144,7 @@ func TestWhenANewVersionIsTaken(t *testing.T) {
 		"while the first wave changes":                 {rollout: progressing("canary", v1alpha1.Yes), taken: true},
 		"while a later wave waits for an Approval":     {rollout: progressing("rest", ""), taken: true},
 		"not while an approved wave is about to begin": {rollout: progressing("rest", ""), approvals: []v1alpha1.Approval{approved}, reason: v1alpha1.ReasonWaveHeld, words: "wave rest has begun"},
-		"not while a later wave changes":               {rollout: progressing("rest", v1alpha1.Yes), reason: v1alpha1.ReasonWaveHeld, words: next + " is taken when all waves have passed: wave rest"},
+		"not while a later wave changes":               {rollout: progressing("rest", v1alpha1.Yes), reason: v1alpha1.ReasonWaveHeld, words: next + " is not taken before all waves have passed, because wave rest"},
 		"the first one even then":                      {rollout: progressing("rest", v1alpha1.Yes), first: true, taken: true},
 		"not after a failure":                          {rollout: failed, reason: v1alpha1.ReasonRolloutStopped, words: "hostctl approve web -n shop --retry"},
 		"after a failure and a Retry":                  {rollout: failed, approvals: []v1alpha1.Approval{retry}, taken: true},

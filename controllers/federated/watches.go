@@ -47,7 +47,7 @@ var placementChanged = predicate.Funcs{
 }
 
 // collectorChanged passes a MemberCluster when its collector becomes ready, or stops being ready. Only rollouts and
-// versions (approve: Latest) depend on the readiness of a collector.
+// versions (`approve: Latest`) depend on the readiness of a collector.
 var collectorChanged = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },

@@ -65,7 +65,7 @@ func (w wrapperWriter) removeFinalizer(ctx context.Context) error {
 
 // writeDecision writes status.placement. The write names the resourceVersion of the wrapper on which the decision is
 // based. If another process has written a decision meanwhile, the API server therefore refuses this write. Without that
-// check, this process would overwrite the other decision and forget the members that it added.
+// check, this process would overwrite the other decision, and lose the members which that decision added.
 func (w wrapperWriter) writeDecision(ctx context.Context, decided v1alpha1.PlacementStatus) error {
 	key := keyOf(w.wrapper)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&decided)

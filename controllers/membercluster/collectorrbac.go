@@ -31,8 +31,8 @@ const compareEvery = 5 * time.Minute
 
 // keepReadable makes the collector's role allow reads of all kinds of the member's CRDs, until ctx ends. So the
 // collector can observe a new kind as soon as the manager pushes its objects. keepReadable compares the role with the
-// CRDs when a CRD appears, and at the interval every. For each comparison it reads the role again, because a join
-// writes the role too. It has only the names of the CRDs in memory.
+// CRDs when a CRD appears, and also regularly: the parameter `every` is the interval. For each comparison it reads the role
+// again, because a join writes the role too. It has only the names of the CRDs in memory.
 func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Collectors runs the tasks of all members inside the manager, among them the collectors of members with collector:
-// Host. It implements multicluster.Aware: a task ends with the connection to its member. Collectors restarts a task
-// that ends sooner (see keepRunning).
+// Collectors runs the tasks of all members inside the manager, among them the collectors of members with
+// `collector: Host`. It implements multicluster.Aware: a task ends with the connection to its member. Collectors restarts
+// a task that ends sooner (see keepRunning).
 type Collectors struct {
 	clock clock.WithTicker
 	// onEnd gets the name of a member whose task has ended although Collectors had not stopped it.
@@ -82,8 +82,8 @@ type engagement struct {
 var _ multicluster.Aware = &Collectors{}
 
 // NewCollectors makes the Collectors of a manager. The collectors write version into the Membership. Each collector
-// judges at most maxInflight Deliveries at the same time. NewCollectors calls news with the name of a member whose task
-// has ended by itself, or whose inspection has a new result. news must not block.
+// judges at most maxInflight Deliveries at the same time. The Collectors call the function news with the name of a member
+// whose task has ended by itself, or whose inspection has a new result. news must not block.
 func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news func(name string)) *Collectors {
 	c := &Collectors{
 		clock:       clk,

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// inspectEvery is the time between two reads in two cases: the manager may not watch the collector's Deployment, or
+	// inspectEvery is the time between two reads in two cases: the manager cannot watch the collector's Deployment, or
 	// the member's CRDs lack a field. So within this time the status shows that a collector has stopped, or that a join
 	// has updated the CRDs.
 	inspectEvery = 20 * time.Second

@@ -17,7 +17,7 @@ const (
 	// orphansNamed is how many orphans the status names at most. The count in the status includes all orphans.
 	orphansNamed = 10
 	// orphansWithin is how long the loop waits for further changes of a member's orphans before it writes the status.
-	// If a person deletes a wrapper's CRD, the Deliveries of all these wrappers become orphans, one after the other.
+	// If a person deletes the CRD of Federateds, the Deliveries of all Federateds become orphans, one after the other.
 	orphansWithin = time.Second
 )
 

@@ -53,8 +53,8 @@ func (r *Reconciler) publish(
 }
 
 // requeueAfter returns the time until the next reconcile without an event; 0 if no such reconcile is needed. No event
-// comes when a heartbeat becomes too old or a token is about to expire. The parameter there is the present time by the
-// member's clock.
+// comes when a heartbeat becomes too old or a token is about to expire. The parameter `there` has the present time by
+// the member's clock.
 func requeueAfter(mode v1alpha1.CollectorMode, renewal tokens.Renewal, ended *ending, there time.Time) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {

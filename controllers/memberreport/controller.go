@@ -177,7 +177,7 @@ func (p *reconciliation) find(ctx context.Context) (restored bool, err error) {
 		failed = append(failed, err)
 	}
 	for name, was := range p.known.byName {
-		// A report that the loop has just created may not be in the cache yet.
+		// The cache may still lack a report that the loop has just created.
 		if !found[name] && (was.cached || p.now.Sub(was.written) > cacheLag) {
 			delete(p.known.byName, name)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// wrapperID identifies a wrapper. Two wrappers may have the same name one after the other.
+// wrapperID identifies a wrapper. It has the uid, because a new wrapper can have the name of a wrapper that was deleted.
 type wrapperID struct {
 	deliveries.Key
 	uid types.UID
@@ -26,8 +26,8 @@ type memberRecord struct {
 	read bool
 	// changed has the names of the Deliveries that this process has read before the first complete list; nil after that list.
 	changed sets.Set[string]
-	// omitted has the names of the Deliveries whose evidence this process does not know, because the list that had them had too much
-	// evidence.
+	// omitted has the names of the Deliveries whose evidence this process does not know: it read them in a list with too much evidence,
+	// and dropped a part of the evidence.
 	omitted sets.Set[string]
 	// shown maps the name of each Delivery in which the member shows something to the wrapper of that Delivery.
 	shown map[string]wrapperID
@@ -129,7 +129,7 @@ func (e *evidence) forget(member string) {
 }
 
 // restore adds a report that an earlier process of the manager wrote. It keeps only those members of the report whose evidence this
-// process does not know yet, and for which counts returns true.
+// process does not know yet. It also drops each member for which counts(member) is false.
 func (e *evidence) restore(id wrapperID, report rules.Key, status *v1alpha1.MemberReportStatus, counts func(member string) bool) {
 	set := e.set(id)
 	set.Restore(report, status, func(member string) bool {

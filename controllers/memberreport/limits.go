@@ -27,7 +27,7 @@ type writeLimits struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// turns bounds the writes of all wrappers.
+	// turns limits the writes of all wrappers together, and lets the wrappers that wait take turns.
 	turns *rules.Turns
 }
 

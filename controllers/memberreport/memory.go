@@ -11,8 +11,8 @@ const share = 8
 // memory counts how many bytes of memory, by estimate, the evidence takes. It is not safe for concurrent use.
 type memory struct {
 	limit, used int
-	// byMember has the bytes of each member. The bytes of a member's sample count until the sample is dropped, even if only other
-	// members still share the report.
+	// byMember has, by member, the bytes that its evidence takes. A sample of a member counts for that member as long as the sample is
+	// kept, even if the member itself has recovered and only other members still share the report.
 	byMember map[string]int
 }
 

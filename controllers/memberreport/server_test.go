@@ -138,7 +138,7 @@ func (s *site) ill(message, log string) *v1alpha1.Delivery {
 	return d
 }
 
-// list makes the manager read the list of a member's Deliveries. It has only the wrapper's Delivery, as ill returns it for this
+// list makes the manager read the list of a member's Deliveries. The list has only the wrapper's Delivery, which ill makes with this
 // message.
 func (s *site) list(name, message string) {
 	s.Helper()

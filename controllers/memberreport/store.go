@@ -53,7 +53,7 @@ func (s *Store) Changed(x *deliveries.Index, c deliveries.Change) {
 	if s.deliveries.Of(x.Member()) != x {
 		return // an event of an earlier connection may be older than what the store has
 	}
-	// shownIn takes long for the messages of a hostile member. It runs without the lock, so that no other member waits for it.
+	// A hostile member can send messages for which shownIn takes long. So shownIn runs without the lock, and no other member waits for it.
 	is, shown := shownIn(x.Member(), &c)
 	s.mu.Lock()
 	defer s.mu.Unlock()

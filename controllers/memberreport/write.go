@@ -31,9 +31,9 @@ const (
 	membersEvery = time.Second
 	// refusedAgain is the time after which the loop tries again to write content that the API server has refused.
 	refusedAgain = 10 * time.Minute
-	// maxRefusal is the limit of the API server's error in the log, in bytes. The error may repeat the content.
+	// maxRefusal is how many bytes of the API server's error the loop logs. It is limited, because the error may repeat the whole content.
 	maxRefusal = 1024
-	// cacheLag is a time since the last write of a report. If the report is not in the cache by then, the loop forgets it.
+	// cacheLag is how long after its last write a report may be missing in the cache. After that, the loop takes the report for deleted.
 	cacheLag = 30 * time.Second
 )
 
@@ -107,14 +107,14 @@ func (p *reconciliation) write(ctx context.Context, want []rules.Report) error {
 	return errors.Join(failed...)
 }
 
-// isDue reports whether the time every has passed since a write. If not, the loop repeats the reconcile when that time has passed.
+// isDue reports whether at least the duration `every` has passed since a write. If not, the loop repeats the reconcile when it has passed.
 func (p *reconciliation) isDue(written time.Time, every time.Duration) bool {
 	wait := written.Add(every).Sub(p.now)
 	p.repeatAfter(wait)
 	return wait <= 0
 }
 
-// bring creates a report, or changes its status, if it is not as wanted.
+// bring creates the report if it does not exist, and changes its status if the status differs from want.
 func (p *reconciliation) bring(ctx context.Context, name string, want *v1alpha1.MemberReportStatus) error {
 	is := p.known.byName[name]
 	if is == nil {

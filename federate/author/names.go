@@ -72,8 +72,8 @@ var order = strings.Fields("Namespace CustomResourceDefinition PriorityClass Sto
 	"PodDisruptionBudget Ingress CatalogSource OperatorGroup Subscription")
 
 // rank returns the index of a kind in the list order. It returns the length of the list for a kind that is not in the
-// list. It does the same for a kind with a name from the list, if the tables in kindscopes.go do not have this kind in
-// its API group.
+// list. A kind of another API group can have the same name as a kind in the list. For such a kind, rank returns the index
+// only if the tables in kindscopes.go have the kind in its API group.
 func rank(gk schema.GroupKind) int {
 	for i, kind := range order {
 		if kind == gk.Kind && builtIn(gk) != "" {

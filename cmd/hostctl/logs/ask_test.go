@@ -226,7 +226,7 @@ func TestWhyThereIsNoAnswer(t *testing.T) {
 			a.late()
 		}, code: exit.Failed, says: "✗ us-2: no answer within 30s: the collector has not answered yet\n"},
 		"the manager gives no message": {script: func(_ *asking, r *answering.Request) { r.Refuse(v1alpha1.ReasonMemberOutdated, "") }, code: exit.Failed,
-			says: "✗ us-2: an earlier version joined this member, and it knows no requests: run `hostctl join`"},
+			says: "✗ us-2: the CRDs on this member are of an earlier version and have no field for requests: run `hostctl join`"},
 		"a reason of a later version": {script: func(a *asking, r *answering.Request) {
 			r.Refuse("Tired", "")
 			r.Flush()
@@ -238,7 +238,7 @@ func TestWhyThereIsNoAnswer(t *testing.T) {
 		"without the right to create":     {refuse: forbidden("create"), code: exit.Failed, says: "Error: hostctl asks members for the logs of Deployment web by MemberReports, and your account may not create memberreports in namespace shop (ClusterRole fairlead-oncall grants it)"},
 		"without the right to watch":      {refuse: forbidden("watch"), code: exit.Failed, says: "✗ us-2: hostctl asks members for the logs of Deployment web by MemberReports, and your account may not watch memberreports"},
 		"a quota":                         {refuse: fails(apierrors.NewForbidden(schema.GroupResource{Resource: "memberreports"}, "", errors.New("exceeded quota: few"))), code: exit.Failed, says: "Error: asking for the logs of Deployment web: memberreports is forbidden: exceeded quota: few"},
-		"a host with earlier CRDs":        {refuse: fails(apierrors.NewBadRequest(`strict decoding error: unknown field "spec.request"`)), code: exit.Failed, says: "Error: the host's kind MemberReport knows no requests yet: apply the CRDs"},
+		"a host with earlier CRDs":        {refuse: fails(apierrors.NewBadRequest(`strict decoding error: unknown field "spec.request"`)), code: exit.Failed, says: "Error: the host's kind MemberReport has no field spec.request yet: apply the CRDs"},
 		"the wrapper has no such object":  {args: []string{"--object", "Deployment/x"}, code: exit.Usage, says: "Error: --object Deployment/x: Federated shop/web has no such object; it has ConfigMap/settings"},
 		"an object without a name":        {args: []string{"--object", "web"}, code: exit.Usage, says: "Error: --object web: give KIND/NAME"},
 		"-f without an object":            {args: []string{"-f"}, code: exit.Usage, says: "Error: --follow and --since ask clusters about one object: give --object"},

@@ -30,16 +30,17 @@ const unnamedHeld = "Held"
 // notReady stands in column WHAT for a member that is not Ready. The host cannot read this member's Deliveries now.
 const notReady = "NotReady"
 
-// finding is one line of the output: a Delivery that does not fit the host's wrappers, or a number of Deliveries whose names the host does
-// not know, or a member that is not Ready.
+// finding is one line of the output: a Delivery that does not fit the host's wrappers, or a number of such Deliveries whose names or
+// members the host does not know, or a member that is not Ready.
 type finding struct {
 	member string
 	// what is orphan, unnamedHeld, notReady, or for a held Delivery the reason in the member's line.
 	what string
 	// delivery is the name of the Delivery on the member; "" if the host does not know the name, and for notReady.
 	delivery string
-	// more is a number, if the host does not know names. For orphan it counts the orphans that the MemberCluster's status does not
-	// name. For unnamedHeld it counts the members without a line.
+	// more is set only in a finding that stands for several Deliveries, whose names or members the host does not know. For orphan it is
+	// the number of orphans that the MemberCluster's status does not name. For unnamedHeld it is the number of members that have no line
+	// and may be held.
 	more int32
 	// wrapper is the wrapper on the host that has the Delivery's name; nil if there is none.
 	wrapper v1alpha1.Wrapper
@@ -51,9 +52,9 @@ type findings []finding
 
 // inventory is what find has read from the host.
 type inventory struct {
-	// findings are the findings without those in silent, sorted by member.
+	// findings are the findings about Deliveries, sorted by member.
 	findings findings
-	// silent has a finding notReady for each member that is not Ready.
+	// silent has one finding for each member that is not Ready.
 	silent findings
 	// unserved are the kinds of wrappers that the host does not serve, because their CRDs were deleted. All wrappers of these kinds are
 	// gone, too.
@@ -202,7 +203,7 @@ func (f finding) advice() string {
 	case f.delivery == "":
 		return "list the Deliveries on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
 	case f.what == unnamedHeld:
-		return "the wrapper's status has no more lines (500 at most): run this command again when the listed members are done"
+		return "the wrapper's status has no more lines (500 at most): run this command again when the listed members are no longer held"
 	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):
 		return "no wrapper can have this Delivery's name, so Fairlead did not write it: look at it on the member"
 	case f.what == orphan && f.wrapper != nil:

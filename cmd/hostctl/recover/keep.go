@@ -44,8 +44,8 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
 	case len(held) == 0:
-		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it on these members, so it has no state to keep. Create the wrapper again from Git "+
-			"and see whether it is held", marks.WrapperPath(o.kind, namespace, o.name))
+		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it on these members, so it has no state to keep. Create the wrapper again from Git: "+
+			"if the manager holds it, `hostctl recover` lists it", marks.WrapperPath(o.kind, namespace, o.name))
 	}
 	_, _ = fmt.Fprint(o.ErrOut, planOf(held))
 	approval := approve(held)

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 )
 
-// These are the values of --keep: the state that counts, the host's or the members'.
+// These are the values of --keep. The user chooses whether the state of the host or the state of the members stays.
 const (
 	keepHost    = "host"
 	keepMembers = "members"
@@ -179,7 +179,7 @@ func (o *Options) keep(ctx context.Context, host client.Client, namespace string
 	}
 	if later > 0 {
 		_, _ = fmt.Fprintf(o.ErrOut, "--keep acts now on the members that the wrapper's status lists. Up to %d more members are not listed yet. "+
-			"Run the command again when the listed members are done.\n", later)
+			"Run the command again when the listed members are no longer held.\n", later)
 		found = slices.DeleteFunc(found, func(f finding) bool { return f.what == unnamedHeld })
 	}
 	if o.Keep == keepHost {

@@ -90,11 +90,11 @@ func TitleOf(w v1alpha1.Wrapper) string {
 	return string(w.WrapperKind()) + " " + w.GetNamespace() + "/" + w.GetName()
 }
 
-// mark is one mark of an object, for a line of the comment above it. where is "label" or "annotation".
+// mark is one mark of an object. writeYAML describes it in one line of a comment. where is "label" or "annotation".
 type mark struct{ where, key, value string }
 
-// marks returns the marks that are equal for all objects of the wrapper. The digest differs between objects, so writeObjects prints it
-// above each one.
+// marks returns the marks of the wrapper's objects, in a form that is true for all of them. The digest differs between objects, so
+// writeObjects prints it above each object.
 func (p *preview) marks() []mark {
 	w := p.wrapper
 	object := marks.ObjectPath("<resource>", "<group>", w.GetNamespace(), "<name>")

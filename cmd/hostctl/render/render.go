@@ -148,7 +148,7 @@ func (o *Options) Run(ctx context.Context) error {
 	members := o.assumed
 	if len(members) == 0 {
 		if members, err = o.Host.Members(ctx); err != nil {
-			return fmt.Errorf("listing the host's clusters: %w; without a host give --assume-cluster NAME,LABEL=VALUE", err)
+			return fmt.Errorf("listing the host's clusters (without a host, give --assume-cluster NAME,LABEL=VALUE): %w", err)
 		}
 	}
 	var previews []*preview
@@ -193,8 +193,8 @@ func (w sourced) title() string {
 	return fmt.Sprintf("%s, document %d (line %d), %s", w.where.Source, w.where.Document, w.where.Line, TitleOf(w.Wrapper))
 }
 
-// wrappers returns the wrapper that the user named, from the host, or else the wrappers in the files of -f. A Federated without a
-// namespace in a file gets the namespace in which kubectl would create it.
+// wrappers returns the wrapper that the user named, from the host, or else the wrappers in the files of -f. If a Federated in a file has no
+// namespace, it gets the namespace in which kubectl would create it.
 func (o *Options) wrappers(ctx context.Context) ([]sourced, error) {
 	namespace, err := o.Host.Namespace()
 	if err != nil {

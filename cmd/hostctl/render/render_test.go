@@ -274,7 +274,7 @@ func TestErrorsOfRenderNameTheRemedy(t *testing.T) {
 			"there is no cluster nowhere; there are eu-1, lab-1, lab-2, us-1",
 			exit.Failed,
 		},
-		"no host": {host{err: errors.New("connection refused")}, file, nil, "without a host give --assume-cluster", exit.Failed},
+		"no host": {host{err: errors.New("connection refused")}, file, nil, "without a host, give --assume-cluster", exit.Failed},
 		"no wrapper of that name": {
 			host{err: errors.New("not found")},
 			Options{},

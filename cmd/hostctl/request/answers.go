@@ -21,8 +21,8 @@ type Update struct {
 	Problem *Problem
 }
 
-// Updates returns the states of all requests, those of one member in the order in which the host had them. It ends when ctx is done, or
-// when no request exists any more.
+// Updates returns a channel of the states of all requests. The states of one member come in the order in which the host had them. The
+// channel is closed when ctx is done, or when no request exists any more.
 func (s *Session) Updates(ctx context.Context) <-chan Update {
 	updates := make(chan Update)
 	var all sync.WaitGroup
@@ -45,8 +45,8 @@ func (s *Session) Updates(ctx context.Context) <-chan Update {
 	return updates
 }
 
-// Collect waits until each member has answered, or cannot. It returns the answers and the problems, sorted by member. The error is that
-// of ctx.
+// Collect waits until each member has answered or cannot answer. It returns the answers and the problems, sorted by member. It returns an
+// error only if ctx ends, and then the error of ctx.
 func (s *Session) Collect(ctx context.Context) (answers []v1alpha1.MemberReport, problems []*Problem, err error) {
 	s.begin()
 	waiting, cancel := s.Bound(ctx)
@@ -78,9 +78,9 @@ func (s *Session) Collect(ctx context.Context) (answers []v1alpha1.MemberReport,
 	return answers, problems, nil
 }
 
-// Follow calls show with each answer until the user interrupts the command, or no request has a further answer. Follow writes each
-// problem to standard error once. Every request has some problems at first (begins): Follow writes them only if they last. The error is
-// silent if standard error has the reason.
+// Follow calls show with each answer until the user interrupts the command, or until no request can get a further answer. It writes each
+// problem to standard error once. Some problems are normal for a new request (see outlook.begins): Follow writes them only if they last.
+// If the user can read the reason on standard error already, the returned error has no message.
 func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) error) error {
 	s.begin()
 	ctx, cancel := context.WithCancel(ctx)
@@ -132,8 +132,8 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 	}
 }
 
-// outcome reports whether no request will have another answer. It then returns an error if a request ended early: if all requests lasted
-// until they expired, the command has not failed.
+// outcome reports whether every request has ended. If so, it returns an error unless all requests lasted until they expired: only then has
+// the command done all its work.
 func outcome(latest map[string]*Problem) (ended bool, err error) {
 	for _, p := range latest {
 		if p == nil || !p.ends {
@@ -146,7 +146,7 @@ func outcome(latest map[string]*Problem) (ended bool, err error) {
 	return true, err
 }
 
-// begin tells the user that the command asks.
+// begin tells the user which members the command asks, and for what.
 func (s *Session) begin() {
 	_, _ = fmt.Fprintf(s.ErrOut, "• asking %s for the %s\n", strings.Join(s.request.Clusters, ", "), s.request.title())
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Object returns the object of a wrapper that --object names as KIND/NAME, or as KIND.GROUP/NAME if the wrapper has two with the same
-// kind and name. Capital letters of the kind do not count. The error is about the flag.
+// kind and name. It compares kinds without regard to upper and lower case. Its errors name the flag --object.
 func Object(w v1alpha1.Wrapper, text string) (v1alpha1.ReportedObject, error) {
 	none := v1alpha1.ReportedObject{}
 	resource, name, ok := strings.Cut(text, "/")
@@ -47,7 +47,7 @@ func withGroupOf(o v1alpha1.ReportedObject) string {
 	return o.Kind + "." + o.Group
 }
 
-// Objects returns the objects of a wrapper as --object takes them, sorted.
+// Objects returns the objects of a wrapper in the form that --object accepts, sorted.
 func Objects(w v1alpha1.Wrapper) []string {
 	var names []string
 	for _, o := range evidencerequest.Objects(w) {

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// Problem is why a member has not answered. The names of its fields are stable.
+// Problem is why a member has not answered. The names of its JSON fields must not change, because scripts read them.
 type Problem struct {
 	Cluster string `json:"cluster"`
 	// Reason is the reason in the status of the request; "" if there is none.
@@ -38,7 +38,7 @@ type outlook struct {
 	expired bool
 }
 
-// line returns the problem for standard error.
+// line returns the problem as a line for standard error.
 func (p *Problem) line() string {
 	mark := "•"
 	if p.ends && !p.expired {
@@ -79,7 +79,7 @@ var reasons = map[string]struct {
 	v1alpha1.ReasonSecretRequested:     {outlook{ends: true}, "collectors read no Secrets"},
 	v1alpha1.ReasonClusterNotPlaced:    {outlook{ends: true}, "the wrapper is not placed on this member"},
 	v1alpha1.ReasonClusterNotFound:     {outlook{ends: true}, "the host has no MemberCluster of this name"},
-	v1alpha1.ReasonMemberOutdated:      {outlook{ends: true}, "an earlier version joined this member, and it knows no requests: run `hostctl join` of this member again"},
+	v1alpha1.ReasonMemberOutdated:      {outlook{ends: true}, "the CRDs on this member are of an earlier version and have no field for requests: run `hostctl join` of this member again"},
 }
 
 // problemOf returns why a report has no answer; nil if it has one. A later version of the manager may have written a reason that this
@@ -102,7 +102,7 @@ func gone(r *v1alpha1.MemberReport, now time.Time) *Problem {
 	lasts := r.Spec.Expires.Sub(r.CreationTimestamp.Time)
 	switch {
 	case !r.CreationTimestamp.IsZero() && lasts < brief/2:
-		p.Message = fmt.Sprintf("the request has expired: the clock of this machine is %s behind that of the host; set it right", r.CreationTimestamp.Sub(now).Round(time.Second))
+		p.Message = fmt.Sprintf("the request has expired: the clock of this machine is %s behind the clock of the host: correct the clock of this machine", r.CreationTimestamp.Sub(now).Round(time.Second))
 	case !now.Before(r.Spec.Expires.Add(-time.Minute)):
 		p.expired = true
 		p.Message = "the request has expired: run the command again to go on"
@@ -122,7 +122,7 @@ func (r *Request) refused(verb string, err error) error {
 	case meta.IsNoMatchError(err):
 		return errors.New("the host does not have the kind MemberReport yet: apply the CRDs of this version at the host")
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "unknown field"):
-		return errors.New("the host's kind MemberReport knows no requests yet: apply the CRDs of this version at the host")
+		return errors.New("the host's kind MemberReport has no field spec.request yet: apply the CRDs of this version at the host")
 	}
 	return fmt.Errorf("asking for the %s: %w", r.title(), err)
 }

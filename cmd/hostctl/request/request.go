@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// MaxClusters is how many members one command asks.
+	// MaxClusters is how many members one command may ask.
 	MaxClusters = 8
 	// Longest is how long a command can follow answers. The manager ends each request after that time.
 	Longest = time.Hour
@@ -57,7 +57,7 @@ func (r *Request) title() string {
 	return what + " of " + r.Object.Kind + " " + r.Object.Name
 }
 
-// report returns the MemberReport that asks one member. The wrapper owns it, so the garbage collector deletes it after the wrapper.
+// report returns the MemberReport that asks one member. The wrapper owns the report, so the garbage collector deletes it after the wrapper.
 func (r *Request) report(cluster string, now time.Time) *v1alpha1.MemberReport {
 	id := v1alpha1.Identity(r.Wrapper)
 	report := &v1alpha1.MemberReport{
@@ -69,7 +69,8 @@ func (r *Request) report(cluster string, now time.Time) *v1alpha1.MemberReport {
 		},
 	}
 	if !slices.Contains(r.Wrapper.GetFinalizers(), metav1.FinalizerDeleteDependents) {
-		// While a person deletes the wrapper in the foreground, the garbage collector would delete an owned report at once.
+		// The report gets an owner only if no person is deleting the wrapper in the foreground. During such a deletion the garbage
+		// collector would delete an owned report at once.
 		report.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: string(id.Kind), Name: id.Name, UID: id.UID,
 		}}

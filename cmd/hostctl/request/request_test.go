@@ -125,7 +125,7 @@ func TestWhyARequestIsGone(t *testing.T) {
 	}{
 		"another client deleted it": {0, time.Hour, time.Minute, "the MemberReport web-x with the request was deleted: run the command again to ask again", false},
 		"the hour is over":          {0, time.Hour, time.Hour, "the request has expired: run the command again to go on", true},
-		"this machine is behind":    {6 * time.Minute, 5 * time.Minute, 0, "the request has expired: the clock of this machine is 6m0s behind that of the host; set it right", false},
+		"this machine is behind":    {6 * time.Minute, 5 * time.Minute, 0, "the request has expired: the clock of this machine is 6m0s behind the clock of the host: correct the clock of this machine", false},
 		"this machine is ahead":     {-time.Hour, 5 * time.Minute, time.Second, "the MemberReport web-x with the request was deleted: run", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,8 @@ func TestWhyARequestIsGone(t *testing.T) {
 	}
 }
 
-// When the hour of all members is over, a command that follows them has done its work. Any other end is a failure.
+// The manager ends each request after an hour. If all requests have ended in this way, a command that follows the answers has done its
+// work. Any other end is a failure.
 func TestWhenACommandEnds(t *testing.T) {
 	over, failed := &Problem{outlook: outlook{ends: true, expired: true}}, &Problem{outlook: outlook{ends: true}}
 	for name, test := range map[string]struct {

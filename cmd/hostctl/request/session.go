@@ -25,14 +25,14 @@ import (
 const (
 	// answerWithin is how long a command waits for the answers of all members. A collector answers within five seconds.
 	answerWithin = 30 * time.Second
-	// createWithin and deleteWithin bound the requests that go on after an interrupt.
+	// createWithin is how long one create may take, and deleteWithin how long all deletes may take. An interrupt does not stop them.
 	createWithin = 10 * time.Second
 	deleteWithin = 5 * time.Second
 	// pauseBetweenWatches is how long a watch waits before it connects again.
 	pauseBetweenWatches = time.Second
 )
 
-// Client asks members at the host.
+// Client asks members through MemberReports on the host.
 type Client struct {
 	// ErrOut gets the lines about the progress.
 	ErrOut io.Writer
@@ -62,7 +62,8 @@ type Session struct {
 // Do creates the requests at the host, calls use, and then deletes the requests, whatever has happened.
 func (c *Client) Do(ctx context.Context, host client.WithWatch, r *Request, use func(*Session) error) error {
 	s := &Session{Client: c, request: r, host: host}
-	// Without this, the process would die when the reader of standard output has gone, for example `head`, and leave the requests.
+	// If a program such as `head` reads standard output and ends early, the signal SIGPIPE would end this process before it deletes the
+	// requests.
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
 	defer s.delete(ctx)

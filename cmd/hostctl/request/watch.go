@@ -25,7 +25,7 @@ type follower struct {
 	*Session
 	created *v1alpha1.MemberReport
 	send    func(Update)
-	// silent is true after the follower has sent the problem that the host does not answer, until the host answers.
+	// silent is true while the host does not answer and the follower has sent that problem already, so that it sends the problem once.
 	silent bool
 }
 
@@ -94,7 +94,8 @@ func (f *follower) watch(ctx context.Context) error {
 	}
 }
 
-// report sends a state of the request. An answer is of one member about one object.
+// report sends a state of the request. It sets the cluster and the object in the status from the spec: a request is to one member and about
+// one object.
 func (f *follower) report(r *v1alpha1.MemberReport) {
 	s := &r.Status
 	s.Cluster, s.Object = r.Spec.Cluster, r.Spec.Object

@@ -55,7 +55,7 @@ revision that holds a Secret (column CONTENT) is stored encrypted, and hostctl s
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("revision") && o.Revision < 1 {
-				return exit.Usagef("--revision %d: give the number of a revision, as `%s` lists them", o.Revision, "hostctl rollout history NAME")
+				return exit.Usagef("--revision %d: give the number of a revision; `%s` lists the revisions", o.Revision, "hostctl rollout history NAME")
 			}
 			if o.Output != "" && o.Output != "json" && o.Output != "yaml" {
 				return exit.Usagef("--output %q: give json or yaml", o.Output)
@@ -96,7 +96,7 @@ func (o *HistoryOptions) Run(ctx context.Context) error {
 	return err
 }
 
-// changes returns the difference that the revision with the chosen number made. With approve: Latest, several revisions can have that
+// changes returns the difference that the revision with the chosen number made. With `approve: Latest`, several revisions can have that
 // number; changes then returns the difference of each.
 func (o *HistoryOptions) changes(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) (string, error) {
 	last, err := revisions.Numbered(list, o.Revision)

@@ -104,7 +104,7 @@ func TestHistoryListsTheRevisionsOfTheWrapper(t *testing.T) {
 	golden.Equal(t, "history.json", historyOf(t, append(history(t), web(paused)), "-o", "json").stdout)
 
 	got = historyOf(t, append(history(t), web(func(w *v1alpha1.Federated) { w.Status.ClustersOmitted = 7 })))
-	if !strings.Contains(got.stderr, "does not count 7 clusters") {
+	if !strings.Contains(got.stderr, "leaves out 7 clusters") {
 		t.Errorf("stderr: %s", got.stderr)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
-// latest returns web with a Subscription that takes the latest version (approve: Latest). csv is the version that the manager has taken for a
-// revision.
+// latest returns web with a Subscription that has `approve: Latest`. csv is the version that the manager has taken, or "" for a spec
+// without one.
 func latest(csv string) *v1alpha1.Federated {
 	w := operator(csv)
 	w.Spec.Upgrade.Subscriptions[0].Approve = v1alpha1.ApproveLatest
@@ -41,15 +41,15 @@ func TestHistoryShowsEachVersionThatWasTaken(t *testing.T) {
 	golden.Equal(t, "history-latest.diff", got.stdout)
 }
 
-// With approve: Latest the versions are not in the spec. So undo cannot take back a version, and must not write one into the spec.
-func TestUndoLeavesVersionsThatWereTakenOut(t *testing.T) {
+// With `approve: Latest` the versions are not in the spec. So undo cannot take back a version, and must not write one into the spec.
+func TestUndoWritesNoVersionThatTheManagerTook(t *testing.T) {
 	first := operator("db.v0.9.0")
 	for name, tc := range map[string]struct {
 		args           []string
 		target, stderr string
 	}{
 		"the spec before the versions":        {[]string{"--yes"}, "db.v0.9.0", "has the content of revision 1"},
-		"a revision with an earlier version":  {[]string{"--yes", "--to-revision", "2"}, "", "undo does not take back a version of approve: Latest"},
+		"a revision with an earlier version":  {[]string{"--yes", "--to-revision", "2"}, "", "undo does not take back a version that the manager took"},
 		"the spec before the versions, asked": {[]string{"--yes", "--to-revision", "1"}, "db.v0.9.0", "has the content of revision 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,10 +93,10 @@ func TestStatusShowsTheVersionsThatWereTaken(t *testing.T) {
 		want string
 	}{
 		"none yet": {v1alpha1.SubscriptionVersion{Name: "db", Reason: v1alpha1.ReasonVersionPending, Message: "OLM offers no version yet on east"},
-			"Subscription db: no version is taken yet; OLM offers no version yet on east (VersionPending)\n"},
-		"one": {v1alpha1.SubscriptionVersion{Name: "db", CSV: "db.v1.1.0", Since: ago(0)}, "Subscription db: db.v1.1.0 is the version to go out, since 0s\n"},
+			"Subscription db: the manager has taken no version yet; OLM offers no version yet on east (VersionPending)\n"},
+		"one": {v1alpha1.SubscriptionVersion{Name: "db", CSV: "db.v1.1.0", Since: ago(0)}, "Subscription db: the manager took db.v1.1.0 0s ago\n"},
 		"one, while members differ": {latestHistory(t, latest(""))[0].(*v1alpha1.Federated).Status.Upgrade.Subscriptions[0],
-			"Subscription db: db.v1.1.0 is the version to go out, since 0s; db.v1.2.0 on east, db.v1.1.0 on north (VersionsDiffer)\n"},
+			"Subscription db: the manager took db.v1.1.0 0s ago; db.v1.2.0 on east, db.v1.1.0 on north (VersionsDiffer)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := versionWords(&tc.is, ago(0).Time); got != tc.want {

@@ -26,8 +26,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/golden"
 )
 
-// dryRunOnly returns a client for the host that permits only creates and updates as dry runs. Any other write fails the test. If refused is
-// not nil, creates and updates return it.
+// dryRunOnly returns a client for the host that permits no write except a create or an update in a dry run. Any other write fails the test.
+// If refused is not nil, creates and updates return that error.
 func dryRunOnly(t *testing.T, host client.Client, refused error) client.Client {
 	t.Helper()
 	inner, ok := host.(client.WithWatch)

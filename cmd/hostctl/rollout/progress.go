@@ -52,7 +52,7 @@ type progress struct {
 	// Omitted is the number of members without a line in the wrapper's status.
 	Omitted  int32         `json:"omitted,omitempty"`
 	Clusters []clusterLine `json:"clusters"`
-	// Versions has the version that goes out for each Subscription with approve: Latest.
+	// Versions has the version that goes out for each Subscription with `approve: Latest`.
 	Versions []v1alpha1.SubscriptionVersion `json:"versions,omitempty"`
 
 	// paced is true if the wrapper has a rollout. stalled is true if it has none and a person has to change something.
@@ -74,8 +74,8 @@ type clusterLine struct {
 	order   int
 }
 
-// read reads the wrapper from the host. For a wrapper with a rollout it also reads the MemberClusters: their labels decide in which wave each
-// member is. MemberClusters are cluster-scoped, so a person with rights in one namespace may not list them. That person gets the
+// read reads the wrapper from the host. For a wrapper with a rollout it also reads the MemberClusters: their labels decide in which wave
+// each member is. MemberClusters are cluster-scoped, so a person with rights in one namespace may not list them. That person gets the
 // status of the wrapper, which has the current wave, but not the wave of each member.
 func (o *StatusOptions) read(ctx context.Context) (*progress, error) {
 	w, err := o.wrapper(ctx)
@@ -197,14 +197,14 @@ func (p *progress) text(now time.Time, bar bool) (string, error) {
 	return b.String(), nil
 }
 
-// versionWords returns the line about a Subscription with approve: Latest: the version that goes out, and the reason why no later one does. If
-// now is the zero time, the line leaves out the age of that version.
+// versionWords returns the line about a Subscription with `approve: Latest`: the version that the manager took last, and the reason why it
+// takes no later one. If now is the zero time, the line does not tell how long ago that was.
 func versionWords(s *v1alpha1.SubscriptionVersion, now time.Time) string {
-	words := fmt.Sprintf("Subscription %s: no version is taken yet", s.Name)
+	words := fmt.Sprintf("Subscription %s: the manager has taken no version yet", s.Name)
 	if s.CSV != "" {
-		words = fmt.Sprintf("Subscription %s: %s is the version to go out", s.Name, s.CSV)
+		words = fmt.Sprintf("Subscription %s: the manager took %s", s.Name, s.CSV)
 		if !now.IsZero() {
-			words += ", since " + screen.Age(now, s.Since)
+			words += " " + screen.Age(now, s.Since) + " ago"
 		}
 	}
 	if s.Reason != "" {

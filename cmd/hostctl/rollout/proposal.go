@@ -86,8 +86,8 @@ func (p *proposal) preview() preview.Proposal {
 }
 
 // check reads the present wrapper from the host, and makes the host's API server check the new wrapper in a dry run. It replaces
-// p.wrapper by the result of the dry run, which has the API server's defaults. If the user may not write wrappers, or no webhook
-// responds, hostctl makes most of admission's checks itself.
+// p.wrapper by the result of the dry run, which has the API server's defaults. If the user may not write wrappers, or a webhook
+// does not respond, hostctl makes most of admission's checks itself.
 func (p *proposal) check(ctx context.Context) error {
 	present := p.empty()
 	switch err := p.host.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: p.name}, present); {
@@ -114,7 +114,7 @@ func (p *proposal) check(ctx context.Context) error {
 		p.wrapper = candidate
 		return nil
 	case isUnchecked(err):
-		_, _ = fmt.Fprintf(p.ErrOut, "• the host's API server did not check %s, so hostctl makes fewer checks: %s\n", render.TitleOf(p.wrapper), plain.Error(err))
+		_, _ = fmt.Fprintf(p.ErrOut, "• the host's API server did not check %s, so hostctl makes only its own checks: %s\n", render.TitleOf(p.wrapper), plain.Error(err))
 		return overrides.ValidateWork(p.wrapper.WrapperSpec()).ToAggregate() // preview.Of makes the other checks of admission
 	}
 	return err

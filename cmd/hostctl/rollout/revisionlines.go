@@ -118,7 +118,7 @@ func (o *HistoryOptions) print(past *pastRevisions) error {
 		return err
 	}
 	if past.Omitted > 0 {
-		_, _ = fmt.Fprintf(o.ErrOut, "• CLUSTERS does not count %d clusters that have no line in the wrapper's status\n", past.Omitted)
+		_, _ = fmt.Fprintf(o.ErrOut, "• column CLUSTERS leaves out %d clusters, because the wrapper's status has no line for them\n", past.Omitted)
 	}
 	return nil
 }

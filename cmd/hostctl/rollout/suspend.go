@@ -92,7 +92,7 @@ func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy)
 	return nil
 }
 
-// liftCommand returns the kubectl command that ends suspend: All.
+// liftCommand returns the kubectl command that changes `suspend: All` to `suspend: None`.
 func (o *SuspendOptions) liftCommand() string {
 	const patch = ` --type merge -p '{"spec":{"suspend":"None"}}'`
 	if o.kind == v1alpha1.KindClusterFederated {

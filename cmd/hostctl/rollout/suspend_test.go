@@ -62,7 +62,7 @@ func TestSuspendAndResumeSetSpecSuspend(t *testing.T) {
 			if got.code() != test.code || !strings.Contains(said, test.says) {
 				t.Errorf("code %d, want %d and %q in:\n%s", got.code(), test.code, test.says, said)
 			}
-			if warns := strings.Contains(said, "will write it back"); warns != (name == "an agent writes it back") {
+			if warns := strings.Contains(said, "will overwrite this change"); warns != (name == "an agent writes it back") {
 				t.Errorf("it warns of an agent: %v", warns)
 			}
 			w := &v1alpha1.Federated{}

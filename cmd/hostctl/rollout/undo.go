@@ -58,7 +58,7 @@ a GitOps agent manages the wrapper, undo warns that the agent will write the spe
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("to-revision") && o.ToRevision < 1 {
-				return exit.Usagef("--to-revision %d: give the number of a revision, as `hostctl rollout history NAME` lists them", o.ToRevision)
+				return exit.Usagef("--to-revision %d: give the number of a revision; `hostctl rollout history NAME` lists the revisions", o.ToRevision)
 			}
 			if !o.Yes && !o.DryRun && !o.CanAsk() {
 				return exit.Usagef("changing the spec of %s needs your answer, and standard input is no terminal: give --yes", args[0])
@@ -95,7 +95,7 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 	if !differs {
 		_, _ = fmt.Fprintf(o.ErrOut, "• %s has the content of %s already\n", title, old.Name)
 		if upgrade.TakesLatest(&w.WrapperSpec().Upgrade) {
-			_, _ = fmt.Fprintln(o.ErrOut, "• undo does not take back a version of approve: Latest, because OLM cannot downgrade; to hold a version, write it as targetCSV")
+			_, _ = fmt.Fprintln(o.ErrOut, "• undo does not take back a version that the manager took (approve: Latest), because OLM cannot downgrade; to stay at a version, write it as targetCSV")
 		}
 		return nil
 	}
@@ -149,7 +149,8 @@ func (o *UndoOptions) earlier(ctx context.Context, w v1alpha1.Wrapper) (revision
 	return writtenSideOf(w, &list[i])
 }
 
-// writtenSideOf returns a revision without the versions that the manager took for approve: Latest. An author cannot write these into a spec.
+// writtenSideOf returns a revision without the versions that the manager took for `approve: Latest`. An author cannot write these into a
+// spec.
 func writtenSideOf(w v1alpha1.Wrapper, r *appsv1.ControllerRevision) (revisions.Side, error) {
 	s, err := revisions.SideOf(w, r)
 	if err != nil {
@@ -160,7 +161,7 @@ func writtenSideOf(w v1alpha1.Wrapper, r *appsv1.ControllerRevision) (revisions.
 }
 
 // previous returns the index of the revision that undo writes by default. It is the last good revision. If there is none, or if that is the
-// update revision, it is the revision before the update revision. With approve: Latest, previous skips revisions that differ
+// update revision, it is the revision before the update revision. With `approve: Latest`, previous skips revisions that differ
 // from the spec only in a taken version.
 func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) (int, error) {
 	status := w.WrapperStatus()
@@ -185,7 +186,7 @@ func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevis
 	}
 	present := named(status.UpdateRevision)
 	if present < 1 {
-		return 0, fmt.Errorf("the host keeps no revision before the present one: `%s` lists them, and --to-revision takes any of them", o.commandLine("history"))
+		return 0, fmt.Errorf("the host keeps no revision before the present one; --to-revision takes any revision that `%s` lists", o.commandLine("history"))
 	}
 	if !upgrade.TakesLatest(&w.WrapperSpec().Upgrade) {
 		return present - 1, nil

@@ -71,10 +71,10 @@ func TestUndoWritesTheContentOfAnEarlierRevision(t *testing.T) {
 		"one that is not kept":           {paused, "y\n", []string{"--to-revision", "9"}, -1, exit.Failed, "there is no revision 9"},
 		"none before the present one": {func(w *v1alpha1.Federated) {
 			w.Status.Rollout.LastGoodRevision, w.Status.UpdateRevision = "", "fed-web-1"
-		}, "y\n", nil, -1, exit.Failed, "`hostctl rollout history web -n shop` lists them"},
+		}, "y\n", nil, -1, exit.Failed, "`hostctl rollout history web -n shop` lists"},
 		"a status of an earlier spec": {func(w *v1alpha1.Federated) { w.Generation++ }, "y\n", nil, -1, exit.Failed, "has not acted on the present spec yet"},
 		"an agent writes it back": {managedBy("kustomize-controller", `"f:objects":{},"f:placement":{}`), "y\n", nil, 1, exit.Done,
-			"kustomize-controller manages spec.objects of this wrapper and will write it back"},
+			"kustomize-controller manages spec.objects of this wrapper and will overwrite this change"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := history(t)

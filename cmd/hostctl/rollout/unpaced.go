@@ -37,7 +37,7 @@ func (t *Target) describeUnpaced(p *progress, w v1alpha1.Wrapper) {
 		slices.ContainsFunc(p.Versions, func(s v1alpha1.SubscriptionVersion) bool { return s.Reason == v1alpha1.ReasonSuspended })
 }
 
-// unpacedSentence does the same as sentence, for a wrapper without a rollout.
+// unpacedSentence returns the sentence for a wrapper without a rollout. The method sentence calls it.
 func (p *progress) unpacedSentence(now time.Time) string {
 	words := fmt.Sprintf("%s has no rollout, so its clusters change together; Ready is %s", p.Wrapper, p.Ready)
 	if !p.Since.IsZero() && !now.IsZero() {

@@ -61,8 +61,8 @@ func (o *StatusOptions) watch(ctx context.Context) error {
 	}
 }
 
-// isOver reports whether -w has nothing more to show. A rollout is over when it is complete or stopped, but not while it waits for an approval:
-// the user wants to see what follows the approval. Without a rollout, the change is over when the wrapper is Ready or Stalled.
+// isOver reports whether -w has nothing more to show. A rollout is over when it is complete or stopped, but not while it waits for an
+// approval: the user wants to see what follows the approval. Without a rollout, the change is over when the wrapper is Ready or Stalled.
 func (p *progress) isOver() bool {
 	return p.State == v1alpha1.RolloutComplete || p.isStopped() || p.Ready == metav1.ConditionTrue || p.stalled
 }
@@ -84,7 +84,7 @@ func (o *StatusOptions) redraw() func(*progress) error {
 }
 
 // printChanges returns a function that prints what has changed since its last call: a line for each member, for each Subscription with
-// approve: Latest, and for the rollout as a whole.
+// `approve: Latest`, and for the rollout as a whole.
 func (o *StatusOptions) printChanges() func(*progress) error {
 	before := make(map[string]string)
 	say := func(subject, words string) error {

@@ -19,8 +19,8 @@ import (
 // fieldManager is the name with which hostctl writes fields of wrappers.
 const fieldManager = "hostctl"
 
-// gitOpsAgents are parts of the names of GitOps agents, as field managers. Such an agent writes the content of its repository to the host
-// again, and so takes back a change that hostctl made.
+// gitOpsAgents are words in the names that GitOps agents use as field managers. Such an agent writes the content of its repository to the
+// host again, and so overwrites a change that hostctl made.
 var gitOpsAgents = []string{"argocd", "flux", "kustomize-controller", "helm-controller"}
 
 // patch applies change to a wrapper that the caller has read, and writes the difference. It returns an error if another program has changed
@@ -43,7 +43,7 @@ func (t *Target) patch(ctx context.Context, w v1alpha1.Wrapper, dryRun bool, cha
 	return err
 }
 
-// warnOfGitOps warns if a GitOps agent owns one of these fields of the spec, because the agent will write the field back.
+// warnOfGitOps warns if a GitOps agent owns one of these fields of the spec, because the agent will overwrite the change.
 func (t *Target) warnOfGitOps(w v1alpha1.Wrapper, fields ...string) {
 	warned := make(map[string]bool)
 	for _, entry := range w.GetManagedFields() {
@@ -62,7 +62,7 @@ func (t *Target) warnOfGitOps(w v1alpha1.Wrapper, fields ...string) {
 			continue
 		}
 		warned[entry.Manager] = true
-		_, _ = fmt.Fprintf(t.ErrOut, "• %s manages spec.%s of this wrapper and will write it back: make the same change in its repository\n",
+		_, _ = fmt.Fprintf(t.ErrOut, "• %[1]s manages spec.%[2]s of this wrapper and will overwrite this change: make the same change in the repository of %[1]s\n",
 			entry.Manager, strings.Join(managed, " and spec."))
 	}
 }

@@ -49,8 +49,8 @@ func runKubectl(streams genericiooptions.IOStreams, s *sandbox.Sandbox, cluster 
 	if len(args) > 0 && args[0] == "--" { // cobra leaves the dashes in args, because it stops reading flags at the first argument
 		args = args[1:]
 	}
-	// At Ctrl-C the terminal sends the interrupt to kubectl too, and kubectl decides how to end. So hostctl ignores the interrupt, and
-	// starts kubectl without a context, which would kill kubectl.
+	// At Ctrl-C the terminal sends the interrupt to kubectl too, and kubectl decides how to end. So hostctl ignores the interrupt. It does
+	// not use exec.CommandContext, because the end of the Go context would kill kubectl.
 	signal.Ignore(os.Interrupt)
 	defer signal.Reset(os.Interrupt)
 	cmd := exec.Command(filepath.Join(s.Binaries(), binaries.Kubectl), args...)

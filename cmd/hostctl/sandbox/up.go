@@ -55,7 +55,7 @@ func (o *upOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Note("sandbox %s is up: %d clusters, %s in all. Nodes, pods and volumes are simulated; the rest is real.",
+	p.Note("sandbox %s with %d clusters is up after %s. Nodes, pods and volumes are simulated; the rest is real.",
 		s.Name, len(s.Clusters()), progress.Seconds(time.Since(began)))
 	flag := ""
 	if s.Name != DefaultName {

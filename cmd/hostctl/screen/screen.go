@@ -23,7 +23,7 @@ const (
 	MaxText = 4096
 )
 
-// Screen is where the text goes.
+// Screen describes the output that gets the text: a terminal or a pipe.
 type Screen struct {
 	// Width is the width of the terminal in characters. With 0, for a pipe, nothing is cut or wrapped.
 	Width int

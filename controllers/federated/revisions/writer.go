@@ -37,7 +37,7 @@ type Writer struct {
 }
 
 // author returns the user who wrote the present content, from the annotation that admission wrote. It returns "" if
-// that annotation does not belong to this content. With approve: Latest, the content also includes the versions that
+// that annotation does not belong to this content. With `approve: Latest`, the content also includes the versions that
 // the manager took. If only such a version is new, no user wrote the revision, and author returns "".
 func (w Writer) author(present revision.Revision) string {
 	if spec := w.Wrapper.WrapperSpec(); upgrade.TakesLatest(&spec.Upgrade) {

@@ -61,8 +61,8 @@ func StatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 	return s
 }
 
-// Only returns a status without the fields that the manager computes from the state and the members. It need not
-// write these fields before it acts, and they change more often than the state.
+// Only returns only the state of a rollout: it drops the fields of the status that the manager computes from the state
+// and the members. The manager need not write these fields before it acts, and they change more often than the state.
 func Only(s v1alpha1.RolloutStatus) v1alpha1.RolloutStatus {
 	s.SoakUntil, s.WaitingFor, s.WaitingForCluster = metav1.Time{}, "", ""
 	return s

@@ -46,7 +46,7 @@ type change struct {
 	key changeKey
 }
 
-// changeKey has what tells one change from another. Members of a wave with equal keys share an entry of the preview.
+// changeKey identifies a change: two changes with equal keys are the same. Members of a wave with equal keys share an entry of the preview.
 type changeKey struct {
 	kind                            changeKind
 	revision, before, after, reason string
@@ -212,7 +212,7 @@ func (c *comparison) objects(before, after *render.Variant, held string) ([]obje
 	return objectChanges(was.Objects, is.Objects, names{before: held, after: c.proposal.title()}, c.proposal.Wrapper.WrapperSpec().OnDelete)
 }
 
-// title names the side after the change in the header of a diff: the file, or the present spec.
+// title returns the name for the header of a diff that stands for the wrapper after the change: the file, or the present spec.
 func (p *Proposal) title() string {
 	if p.Source != "" {
 		return p.Source

@@ -41,10 +41,10 @@ func (p *Preview) Text() string {
 		p.Waves[i].write(&b, p.Paced)
 	}
 	if len(p.Leaving) > 0 {
-		fmt.Fprintf(&b, "\nleaves %s: removals do not wait for a wave\n", messages.Few(p.Leaving, maxNames))
+		fmt.Fprintf(&b, "\nthe wrapper leaves %s: removals do not wait for a wave\n", messages.Few(p.Leaving, maxNames))
 	}
 	if len(p.Withheld) > 0 {
-		fmt.Fprintf(&b, "\nleaves later, because of spec.rollout.maxRemoval: %s\n", messages.Few(p.Withheld, maxNames))
+		fmt.Fprintf(&b, "\nthe wrapper leaves %s later, because of spec.rollout.maxRemoval\n", messages.Few(p.Withheld, maxNames))
 	}
 	return b.String()
 }
