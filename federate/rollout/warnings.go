@@ -33,8 +33,8 @@ func (p *Plan) Warnings(placed []selection.Member) []string {
 			out = append(out, fmt.Sprintf("%s.clusters: wave %s has no placed member now, so the rollout passes it at once: "+
 				"the members that it selects are not placed, or belong to an earlier wave", field, w.Name))
 		case w.MaxFailures > 0 && members[i] > 0 && w.MaxFailures >= members[i]:
-			out = append(out, fmt.Sprintf("%s.maxFailures: no failure in wave %s stops the rollout, because the wave now has no more placed members (%d) than may fail (%d)",
-				field, w.Name, members[i], w.MaxFailures))
+			out = append(out, fmt.Sprintf("%s.maxFailures: no failure in wave %s stops the rollout, because maxFailures (%d) is not less than the number of placed members that the wave has now (%d)",
+				field, w.Name, w.MaxFailures, members[i]))
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func TestSettingsThatNeverActGetAWarning(t *testing.T) {
 		"nothing is placed":              {Strategy{Waves: []Wave{of("canary", 3, "moon"), of("last", 0)}}, nil, nil},
 		"no member is left for the rest": {Strategy{Waves: []Wave{of("all", 0, "east", "north", "south"), of(Rest, 0)}}, placed, nil},
 		"as many failures as members": {Strategy{Waves: []Wave{of("canary", 0, "east"), of("last", 2)}}, placed,
-			[]string{"spec.rollout.waves[1].maxFailures: no failure in wave last stops the rollout, because the wave now has no more placed members (2) than may fail (2)"}},
+			[]string{"spec.rollout.waves[1].maxFailures: no failure in wave last stops the rollout, because maxFailures (2) is not less than the number of placed members that the wave has now (2)"}},
 		"limits of all members": {Strategy{MaxUnavailable: all, Waves: []Wave{{Name: "all", MaxConcurrent: all}}}, placed, []string{
 			"spec.rollout.maxUnavailable: 100% limits nothing: all members may change at the same time",
 			"spec.rollout.waves[0].maxConcurrent: 100% limits nothing: all members of the wave may change at the same time"}},

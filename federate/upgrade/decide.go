@@ -168,7 +168,7 @@ func step(sub *operators.Subscription, csv, target string) Decision {
 	switch {
 	case !known:
 		return stalled(v1alpha1.ReasonApprovalRequired, "Subscription %s: OLM offers %s, and the name does not show whether this version is before targetCSV %s; approve its InstallPlan "+
-			"on the member, or make it the target", sub.Name, csv, target)
+			"on the member, or set targetCSV to this version", sub.Name, csv, target)
 	case order > 0:
 		return stalled(v1alpha1.ReasonUpgradeSkipsTarget, "Subscription %s: OLM goes from %s to %s at once, beyond targetCSV %s; choose a target that the channel reaches%s",
 			sub.Name, orNothing(sub.Status.InstalledCSV), csv, target, beforeFirstInstall(sub))

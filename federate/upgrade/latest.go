@@ -104,7 +104,7 @@ func pending(message string) Choice {
 	return Choice{Reason: v1alpha1.ReasonVersionPending, Message: message}
 }
 
-// differing names the versions, each with the first member that reports it.
+// differing returns a message that names the reported versions, each with the first member that reports it.
 func differing(tellers []Report) string {
 	var versions, words []string
 	for i := range tellers {

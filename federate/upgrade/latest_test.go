@@ -67,8 +67,8 @@ func TestWhichVersionIsTaken(t *testing.T) {
 	}
 }
 
-// Catalogs gain and lose versions. Members come, go and are upgraded by hand, and one of them may report anything. The
-// version that Choose takes must never go back, and another member must have reported it too.
+// Catalogs gain and lose versions, and members are replaced and upgraded by hand. Whatever the members report, Choose
+// must take only later versions than before, and only versions that a member reports.
 func TestAVersionIsNeverGivenUpForAnEarlierOne(t *testing.T) {
 	csv := func(n int) string {
 		if n == 0 {

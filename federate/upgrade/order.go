@@ -41,9 +41,9 @@ func split(name string) (string, semver.Version, bool) {
 	return "", semver.Version{}, false
 }
 
-// isRebuild reports whether the first version may be a rebuild of the second one. A rebuild of 5.8.1 has the version
-// 5.8.1+0.166, which is later. The name of its CSV cannot have a plus sign and has 5.8.1-0.166. By that form it would
-// be a prerelease, and so earlier.
+// isRebuild reports whether the first version may be a rebuild of the second one. For example, 5.8.1+0.166 is a rebuild
+// of 5.8.1, and later. The name of a CSV cannot contain a plus sign, so it has 5.8.1-0.166 instead. In this form the
+// version looks like a prerelease of 5.8.1, which would be earlier.
 func isRebuild(version, of semver.Version) bool {
 	return version.FinalizeVersion() == of.FinalizeVersion() && len(of.Pre) == 0 && len(version.Pre) > 0 && version.Pre[0].IsNum
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Resolve returns the spec with the versions that the manager has taken: each Subscription with approve: Latest gets
-// its version as targetCSV beside approve. Only a revision has both fields. Without such a Subscription, Resolve
-// returns the spec itself. The result shares all other fields with the spec.
+// Resolve returns the spec with the versions that the manager has taken. For each Subscription with approve: Latest it
+// sets targetCSV to the taken version, and keeps approve. Only a revision has both fields. Without such a Subscription,
+// Resolve returns the spec itself. The result shares all other fields with the spec.
 func Resolve(spec *v1alpha1.WrapperSpec, status *v1alpha1.UpgradeStatus) *v1alpha1.WrapperSpec {
 	if !TakesLatest(&spec.Upgrade) {
 		return spec
@@ -25,8 +25,8 @@ func Resolve(spec *v1alpha1.WrapperSpec, status *v1alpha1.UpgradeStatus) *v1alph
 	return &resolved
 }
 
-// AsWritten removes the versions that the manager took for approve: Latest. The parameter upgrade is that of a
-// revision.
+// AsWritten changes the upgrade of a revision back to what the author wrote: it removes the versions that the manager
+// took for approve: Latest.
 func AsWritten(upgrade *v1alpha1.Upgrade) {
 	for i := range upgrade.Subscriptions {
 		if s := &upgrade.Subscriptions[i]; s.Approve == v1alpha1.ApproveLatest {
@@ -41,7 +41,8 @@ func TakesLatest(upgrade *v1alpha1.Upgrade) bool {
 }
 
 // Carry returns a new status.upgrade for the Subscriptions with approve: Latest, in the order of the spec. It keeps the
-// versions that the manager has taken, and drops the reasons and the entries of all other Subscriptions.
+// versions that the manager has taken, and the times at which it took them. It drops the reasons, and the entries of
+// Subscriptions without approve: Latest.
 func Carry(upgrade *v1alpha1.Upgrade, status *v1alpha1.UpgradeStatus) v1alpha1.UpgradeStatus {
 	var next v1alpha1.UpgradeStatus
 	for i := range upgrade.Subscriptions {

@@ -21,7 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is the user and the group that run the binary. They are numbers, because Kubernetes checks runAsNonRoot only against a number.
+// user is the user and the group that run the binary. They are numbers, because the kubelet cannot verify runAsNonRoot if the user of an
+// image is a name.
 const user = "65532:65532"
 
 // descriptions has, for each program, the value of the image's label org.opencontainers.image.description.

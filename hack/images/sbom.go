@@ -56,7 +56,7 @@ type spdxRelationship struct {
 	To   string `json:"relatedSpdxElement"`
 }
 
-// unknown is SPDX's value for a field without a claim.
+// unknown is the value in SPDX for a field about which the document makes no statement.
 const unknown = "NOASSERTION"
 
 // sbom returns the SBOM of a binary in SPDX format. It takes the modules from the build information in the binary.

@@ -25,8 +25,8 @@ func archive(program, arch string) string { return program + "-linux-" + arch + 
 // tag returns the version as an image tag, with a dash in place of each plus sign, which a tag must not have.
 func (r buildInfo) tag() string { return strings.ReplaceAll(r.version, "+", "-") }
 
-// write writes all images into the folder out: an OCI layout of all images in oci/, and one archive for each program and architecture. It fills a new
-// folder first and then puts it in the place of out.
+// write writes all images into the folder out: an OCI layout of all images in oci/, and one archive for each program and architecture. It
+// first fills a new folder, and then replaces out with this folder.
 func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images map[string]v1.Image, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err

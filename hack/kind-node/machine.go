@@ -15,8 +15,8 @@ import (
 
 const (
 	gibi = 1 << 30
-	// memoryNeeded is the free memory, in bytes, that a build needs. The linker needs it for the largest program, kube-apiserver, while a container
-	// engine runs.
+	// memoryNeeded is the free memory, in bytes, that a build needs. This is what the linker needs for the largest program, kube-apiserver,
+	// while a container engine runs beside it.
 	memoryNeeded = 3 * gibi
 	// diskNeeded is the free disk space, in bytes, that sources, programs, two root file systems and the image need.
 	diskNeeded = 8 * gibi
@@ -125,7 +125,8 @@ func availableMemory(meminfo string) (uint64, error) {
 	return 0, errors.New("/proc/meminfo has no MemAvailable")
 }
 
-// mayUse reports whether a capability is in the bounding set in the content of /proc/self/status.
+// mayUse reports whether this process may use a capability: whether its bounding set contains the capability. status is the content of
+// /proc/self/status.
 func mayUse(status string, capability uint) bool {
 	for line := range strings.Lines(status) {
 		if set, ok := strings.CutPrefix(line, "CapBnd:"); ok {
@@ -136,7 +137,7 @@ func mayUse(status string, capability uint) bool {
 	return false
 }
 
-// raise sets a kernel setting to the value least if the present value is lower. path is the file of the setting.
+// raise increases a kernel setting to a minimum, the argument least. It leaves a higher value as it is. path is the file of the setting.
 func raise(path string, least int) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -26,8 +26,8 @@ type node struct {
 	program  func(name string) string // returns the path of a built program
 }
 
-// layOut writes the node's files. It does the work of two parts of kind, with the same files: the Dockerfile of kind's base image, and
-// the build of a node image.
+// layOut writes the node's files. It replaces two parts of kind, and uses the same files as they do: the Dockerfile of kind's base image,
+// and the build of a node image.
 func (n node) layOut(ctx context.Context) error {
 	if err := os.RemoveAll(n.dir); err != nil {
 		return err

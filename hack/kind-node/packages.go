@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// hostPackages are the Debian packages that this machine needs. Each has a file that shows that the package is installed. For
-// docker.io this file is the engine: the command docker may come from another package.
+// hostPackages are the Debian packages that this machine needs. Each has a file that shows that the package is installed. For docker.io
+// this file is dockerd and not docker, because the command docker may come from another package.
 var hostPackages = map[string]string{
 	"docker.io":      "dockerd",
 	"debootstrap":    "debootstrap",

@@ -51,8 +51,8 @@ func layOutTools(ctx context.Context, base, rootFS string) error {
 			return err
 		}
 	}
-	// Without this link there would be no command iptables: Debian sets alternatives when it configures a package, and these
-	// packages are only unpacked. kindnet and kube-proxy call iptables, kube-proxy by both names.
+	// These links make the commands iptables, ip6tables and their variants. On Debian they appear when the package is configured, but these
+	// packages are only unpacked. kindnet calls iptables. kube-proxy calls iptables and ip6tables.
 	for _, name := range []string{"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"} {
 		link := filepath.Join(base, "usr/sbin", name)
 		if err := os.RemoveAll(link); err != nil {

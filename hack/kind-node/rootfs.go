@@ -15,7 +15,8 @@ import (
 // suite is the release of Debian in the node. It has to be the release on this machine: programs with C code link to this machine's libraries.
 const suite = "bookworm"
 
-// nodePackages are the Debian packages in the node besides those of a minimal system. The pods' images use busybox-static.
+// nodePackages are the Debian packages in the node besides those of a minimal system. busybox-static is in the list because the pods'
+// images need it: see toolPackages.
 var nodePackages = []string{
 	"systemd", "dbus", "conntrack", "iptables", "nftables", "iproute2", "ethtool", "socat", "util-linux", "mount", "kmod", "libseccomp2",
 	"pigz", "e2fsprogs", "bash", "ca-certificates", "curl", "jq", "procps", "hostname", "busybox-static",

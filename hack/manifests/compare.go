@@ -38,7 +38,7 @@ func compare(fromKustomize, fromHelm []object) (differences []string) {
 			differences = append(differences, fmt.Sprintf("%s: the chart lacks the annotation %s=%s, so `helm uninstall` would delete the object", key, keepPolicy, keep))
 		}
 		if !slices.Contains(kept, kind) && policy != nil {
-			differences = append(differences, fmt.Sprintf("%s: the chart sets the annotation %s=%v, so `helm uninstall` would leave the object, although it must delete it", key, keepPolicy, policy))
+			differences = append(differences, fmt.Sprintf("%s: the chart sets the annotation %s=%v, so `helm uninstall` would leave this object behind; remove the annotation", key, keepPolicy, policy))
 		}
 		if _, ok := left[key]; !ok {
 			differences = append(differences, key+": only the chart renders it")

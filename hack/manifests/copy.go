@@ -72,7 +72,7 @@ func copies(root string) (map[string]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			// A description in a CRD can have text that Helm would take for an action.
+			// A description in a CRD can have text that Helm would take for an action of a template.
 			written = strings.ReplaceAll(written, "{{", `{{ "{{" }}`)
 			if name == "rules.yaml" {
 				written = strings.Replace(written, "  name: fairlead\n", ruleLabels+"  name: fairlead\n", 1)

@@ -81,8 +81,8 @@ func renderKustomize(root string, v variant) ([]object, error) {
 	return decode("kustomize build "+v.folder, string(text))
 }
 
-// renderHelm returns the objects that `helm template` prints with these values. The release is in another namespace than the manager:
-// only then does the chart render the manager's Namespace, as kustomize always does.
+// renderHelm returns the objects that `helm template` prints with these values. The release is in another namespace than the manager,
+// because only then the chart renders the manager's Namespace. kustomize always renders it.
 func renderHelm(root string, values map[string]any) ([]object, error) {
 	all := map[string]any{"createNamespace": true}
 	for key, value := range values {

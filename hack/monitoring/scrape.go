@@ -24,10 +24,10 @@ import (
 	"github.com/prometheus/prometheus/rules"
 )
 
-// rare are metrics that may have no series: while all is well, or if all collectors run outside the manager.
+// rare are the metrics that have no series while all is well, or if all collectors run outside the manager.
 var rare = []string{"fairlead_contested_pairs", "fairlead_member_collector_token_expire_timestamp_seconds"}
 
-// minutes is the number of minutes for which the engine gets the values of a scrape, one sample a minute.
+// minutes is how long the engine sees the values of a scrape unchanged: it gets one sample for each of these minutes.
 const minutes = 20
 
 // engine has the series of a test or a scrape, and evaluates rules on them.
@@ -73,8 +73,8 @@ func newEngine(series string, ruleText []byte) (*engine, error) {
 	return &engine{LazyLoader: loader, groups: groups}, nil
 }
 
-// evaluate evaluates all groups for the time in the argument at. It takes the groups in the reverse order of their names:
-// fairlead.rules before fairlead.alerts.
+// evaluate evaluates all groups for the given time. It goes through the groups in the reverse order of their names, so
+// fairlead.rules come before fairlead.alerts.
 func (e *engine) evaluate(at time.Time) (err error) {
 	names := make([]string, 0, len(e.groups))
 	for name := range e.groups {
@@ -153,8 +153,8 @@ func loadOf(samples []sample) string {
 	return b.String()
 }
 
-// check evaluates all rules and runs all queries on a scrape. It returns a line for each that does not fit the scrape,
-// and the number of queries.
+// check evaluates all rules and runs all queries on a scrape. It returns a line for each rule or query that does not
+// fit the scrape, and the number of queries.
 func check(text []byte) (found []string, queries int, err error) {
 	samples, err := readScrape(text)
 	if err != nil {

@@ -23,8 +23,8 @@ type entry struct {
 	content []byte
 }
 
-// writeTar writes the entries in the order of their names. Each gets a fixed owner, and the time in the argument at. So the result is
-// the same on every machine.
+// writeTar writes the entries in the order of their names. Each entry gets a fixed owner and the given time. So the result is the same on
+// every machine.
 func writeTar(w io.Writer, entries []entry, at time.Time) error {
 	sorted := slices.SortedFunc(slices.Values(entries), func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	t := tar.NewWriter(w)
@@ -40,8 +40,8 @@ func writeTar(w io.Writer, entries []entry, at time.Time) error {
 	return t.Close()
 }
 
-// writeArchive writes entries to a file. The argument to is the path of the file. The path's ending decides the format: .tar, or else
-// gzip.
+// writeArchive writes entries to a file with the given path. If the path ends in .tar, the file is a tar archive. Otherwise the archive is
+// also compressed with gzip.
 func writeArchive(to string, entries []entry, at time.Time) (err error) {
 	f, err := os.Create(to)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// stagingFolder is a folder in the output folder. Files are there until all are complete. An interrupted release leaves the folder
-// behind.
+// stagingFolder is a folder in the output folder. All files of a release stay there until the last one is complete. An interrupted release
+// leaves the folder behind.
 const stagingFolder = ".partial"
 
 // checkVersion returns an error unless version is vMAJOR.MINOR.PATCH, with or without a pre-release.
@@ -33,7 +33,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// tree is the commit in the work tree.
+// tree is the work tree from which the release is built: its root, its commit, and the time of the commit.
 type tree struct {
 	root, commit string
 	time         time.Time

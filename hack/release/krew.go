@@ -9,8 +9,8 @@ import (
 
 const repository = "https://github.com/fairlead-dev/fairlead"
 
-// krewManifest returns the manifest by which krew installs hostctl as the plugin `kubectl fairlead`. krew links only the plugin's
-// program into a folder on PATH.
+// krewManifest returns the manifest by which krew installs hostctl as the plugin `kubectl fairlead`. krew links only the plugin's program
+// into a folder on PATH, so the user has to link the program that completes arguments.
 func krewManifest(r *release, sums map[string]string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# SPDX-License-Identifier: Apache-2.0

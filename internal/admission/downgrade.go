@@ -33,8 +33,8 @@ func refusedDowngrades(spec *v1alpha1.WrapperSpec) []string {
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("spec.objects[%d].spec.source.catalog.upgradeConstraintPolicy of ClusterExtension %s is not SelfCertified, "+
-			"so OLM refuses the downgrade that spec.rollout.onFailure: Rollback asks for, and members keep the version that failed: "+
-			"set SelfCertified if the publisher supports downgrades, or set onFailure: Pause", i, obj.GetName()))
+			"so OLM refuses the downgrade after a failure (spec.rollout.onFailure is Rollback), and members keep the version that failed: "+
+			"set SelfCertified if the publisher supports downgrades, or set onFailure to Pause", i, obj.GetName()))
 	}
 	return warnings
 }

@@ -28,8 +28,8 @@ spec:
 func TestARollbackThatOLMRefusesGetsAWarning(t *testing.T) {
 	const group = "olm.operatorframework.io"
 	refused := []string{"spec.objects[1].spec.source.catalog.upgradeConstraintPolicy of ClusterExtension argo is not SelfCertified, so OLM refuses the downgrade " +
-		"that spec.rollout.onFailure: Rollback asks for, and members keep the version that failed: " +
-		"set SelfCertified if the publisher supports downgrades, or set onFailure: Pause"}
+		"after a failure (spec.rollout.onFailure is Rollback), and members keep the version that failed: " +
+		"set SelfCertified if the publisher supports downgrades, or set onFailure to Pause"}
 	for name, test := range map[string]struct {
 		object string
 		want   []string

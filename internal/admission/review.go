@@ -33,8 +33,8 @@ const (
 	// can send reviews, and a review takes about three times its size in memory. Without this bound the manager could
 	// run out of memory.
 	maxReviews = 8
-	// readTime is the longest time in which one review may arrive, and the longest time in which the client may read the
-	// answer. The API server needs milliseconds for each of the two.
+	// readTime limits how long the client may take to send one review, and how long it may take to read the answer. The
+	// API server needs milliseconds for each of the two.
 	readTime = 3 * time.Second
 	// maxUID bounds the uid of a review, which the answer repeats. The API server's uids have 36 bytes.
 	maxUID = 128
@@ -134,7 +134,7 @@ func tooDeep(body []byte) *admissionv1.AdmissionResponse {
 	}
 	return &admissionv1.AdmissionResponse{UID: reviewUID(body), Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
-		Message: fmt.Sprintf("the wrapper is nested more than %d deep; an object, the value of a patch and a merge may be %d deep",
+		Message: fmt.Sprintf("the wrapper is nested more than %d deep; an object, the value of a patch and a merge may be nested at most %d deep",
 			maxReviewDepth, strictjson.MaxDepth),
 	}}
 }

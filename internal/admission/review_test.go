@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// If a wrapper is nested too deeply, the message has to tell the author so. A message that the webhook failed would not
+// If a wrapper is nested too deeply, the message has to tell the author so. A message about a failed webhook would not
 // help.
 func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{})
@@ -34,7 +34,7 @@ func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 		"as deep as one may be":       {98, ""},
 		"a little deeper":             {100, "spec.objects[0]: Invalid value: it is nested 101 levels deep, and 100 is the limit"},
 		"as deep as can be read":      {8990, "spec.objects[0]: Invalid value: it is nested 8991 levels deep, and 100 is the limit"},
-		"deeper than Go's JSON reads": {10_000, "nested more than 9000 deep; an object, the value of a patch and a merge may be 100 deep"},
+		"deeper than Go's JSON reads": {10_000, "nested more than 9000 deep; an object, the value of a patch and a merge may be nested at most 100 deep"},
 		"deeper than anything":        {1_000_000, "nested more than 9000 deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestAReviewThatDoesNotArriveHoldsNoSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Wait until the slow connections have taken all slots. On a slow machine the first may have lost their slots before
-	// the last take theirs; the wait then ends after a second.
+	// Wait until the slow connections have taken all slots. On a slow machine the first connections may lose their
+	// slots before the last connections take theirs. The wait then ends after a second.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for end := time.After(time.Second); len(reviews.slots) < maxReviews; {

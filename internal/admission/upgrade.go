@@ -28,7 +28,7 @@ func validateStartingCSVs(spec *v1alpha1.WrapperSpec) field.ErrorList {
 		target := targets[obj.GetName()]
 		if later, ok := upgrade.Order(starting, target); ok && later > 0 {
 			errs = append(errs, field.Invalid(field.NewPath("spec", "objects").Index(i).Child("spec", "startingCSV"), starting,
-				fmt.Sprintf("it is a later version than targetCSV, %s, and OLM cannot downgrade: leave startingCSV out, and the manager sets it to targetCSV", target)))
+				fmt.Sprintf("it is a later version than targetCSV, %s, and OLM cannot downgrade: leave startingCSV out; the manager then sets it to targetCSV", target)))
 		}
 	}
 	return errs
@@ -39,7 +39,7 @@ func latestAtOnce(spec *v1alpha1.WrapperSpec) []string {
 	if !upgrade.TakesLatest(&spec.Upgrade) || len(spec.Rollout.Waves) > 0 {
 		return nil
 	}
-	return []string{"spec.upgrade: approve: Latest without spec.rollout.waves takes a version when all placed clusters are offered it, and no cluster tries it first"}
+	return []string{"spec.upgrade: without spec.rollout.waves, a Subscription whose approve is Latest takes a version when OLM offers it on all placed clusters, and no cluster tries it first"}
 }
 
 // becomingManual warns of Subscriptions that were Automatic before an edit, and that have a target after it. The parameter

@@ -44,7 +44,7 @@ func TestValidateChecksTheTargetsOfAnUpgrade(t *testing.T) {
 		"a target without a version":      {operator(manual, "db-stable"), "", "spec.upgrade.subscriptions[0].targetCSV: db-stable does not end in a version such as v1.2.3, so the manager approves the InstallPlan for this CSV only, and none for a version before it"},
 		"the latest version in waves":     {strings.NewReplacer("targetCSV: db.v1.2.0", "approve: Latest", "  placement:", "  rollout: {waves: [{name: canary}]}\n  placement:").Replace(operator(manual, "db.v1.2.0")), "", ""},
 		"the latest version, startingCSV and all at once": {strings.Replace(operator(manual+", startingCSV: db.v1.10.0", "db.v1.2.0"), "targetCSV: db.v1.2.0", "approve: Latest", 1), "",
-			"spec.upgrade: approve: Latest without spec.rollout.waves takes a version when all placed clusters are offered it, and no cluster tries it first"},
+			"spec.upgrade: without spec.rollout.waves, a Subscription whose approve is Latest takes a version when OLM offers it on all placed clusters, and no cluster tries it first"},
 		"an annotation with a target of anyone": {strings.Replace(operator(manual, "db.v1.2.0"), "Subscription, metadata: {name: db", "Subscription, metadata: {annotations: {federation.fairlead.dev/target-csv: db.v9.0.0}, name: db", 1), "annotations[federation.fairlead.dev/target-csv]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

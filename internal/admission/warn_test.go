@@ -59,7 +59,7 @@ func TestANameWithoutAMemberClusterGetsAWarning(t *testing.T) {
 		"a wave that selects a member without a MemberCluster, and one that stops at no failure": {admissionv1.Create, strings.Replace(of(good, ""), "spec:",
 			"spec:\n  rollout: {waves: [{name: canary, clusters: {names: [north]}}, {name: last, maxFailures: 1}]}", 1), "", registry(nil), []string{
 			"spec.rollout.waves[0].clusters: wave canary has no placed member now, so the rollout passes it at once: the members that it selects are not placed, or belong to an earlier wave",
-			"spec.rollout.waves[1].maxFailures: no failure in wave last stops the rollout, because the wave now has no more placed members (1) than may fail (1)"}},
+			"spec.rollout.waves[1].maxFailures: no failure in wave last stops the rollout, because maxFailures (1) is not less than the number of placed members that the wave has now (1)"}},
 		"an update that brings the name": {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
 		"a field is null": {admissionv1.Create, strings.Replace(of(good, ""), "{name: a}}", "{name: a}, data: {x: null}}", 1), "", registry(nil),
 			[]string{"spec.objects[0].data.x of ConfigMap a is null: remove the field, because members refuse null in a field that is not nullable"}},

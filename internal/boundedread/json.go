@@ -5,11 +5,11 @@ package boundedread
 import "bytes"
 
 // The weight of a decoded response is estimated while its text is read, because decoding makes it larger: `{},` becomes
-// an object with room for all its fields. A text counts with its length.
+// an object with room for all its fields. A string of the JSON text counts with its length.
 const (
-	// elementWeight is the number of bytes of a decoded element of a list, without its texts, by estimate.
+	// elementWeight is the number of bytes of a decoded element of a list, without its strings, by estimate.
 	elementWeight = 512
-	// fieldWeight is the number of bytes of a decoded field of an object, without its texts, by estimate.
+	// fieldWeight is the number of bytes of a decoded field of an object, without its strings, by estimate.
 	fieldWeight = 64
 )
 

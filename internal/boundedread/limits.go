@@ -22,9 +22,8 @@ const (
 )
 
 const (
-	// maxInHand is the limit of the weight of all responses of one member that are being read at the same time. The bytes
-	// of all these responses have the limit MaxList. A reader may have them in memory twice, because it doubles its buffer
-	// when the buffer is full.
+	// maxInHand is the limit of the weight of all responses of one member that are being read at the same time. MaxList is the limit of
+	// their bytes. These bytes may be in memory twice, because a reader doubles its buffer when the buffer is full.
 	maxInHand = 256 << 20
 	// MaxCached is the limit of the weight of all caches that a collector has of its member. A hundred thousand objects
 	// need about a third of it.

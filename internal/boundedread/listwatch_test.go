@@ -182,7 +182,7 @@ func TestAStoppedWatchEndsWhileAnEventIsNotRead(t *testing.T) {
 	}
 }
 
-// A member could fill the memory with a text that ObjectWeight does not count, so it must count every text.
+// A member could fill the memory with a text that ObjectWeight does not count. So ObjectWeight must count every text.
 func TestEveryTextOfADeliveryIsWeighed(t *testing.T) {
 	const length = 100_000 // much more than everything that is not text
 	d := &v1alpha1.Delivery{}

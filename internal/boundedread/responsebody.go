@@ -17,7 +17,8 @@ func NewAnswers() *Answers {
 	return &Answers{bytes: NewBudget(MaxList), weight: NewBudget(maxInHand)}
 }
 
-// Used returns the bytes that were read of all bodies that are still open, and their estimated weight once decoded.
+// Used returns how many bytes of the open bodies were read so far, and how much these bytes weigh once decoded, by
+// estimate.
 func (a *Answers) Used() (bytes, weight int64) { return a.bytes.Used(), a.weight.Used() }
 
 // add takes bytes and weight out of the budgets; negative numbers give them back. It reports whether both budgets
@@ -88,7 +89,7 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// giveBack gives everything that the body has taken back to the budgets. The caller holds mu.
+// giveBack returns to the budgets everything that the body has taken out of them. The caller holds mu.
 func (b *body) giveBack() {
 	b.answers.add(-b.bytes, -b.weight)
 	b.bytes, b.weight = 0, 0

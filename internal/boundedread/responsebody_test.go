@@ -94,7 +94,7 @@ func TestAllAnswersTogetherHaveABudget(t *testing.T) {
 	}
 }
 
-// A log weighs as much as its bytes, because no caller decodes it. An object that is only called log is decoded.
+// A log weighs as much as its bytes, because no caller decodes it. A client does decode an object with the name log.
 func TestOnlyAPodsLogIsPlainText(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/api/v1/namespaces/shop/pods/web/log":          true,

@@ -58,7 +58,7 @@ func specWeight(spec *v1alpha1.DeliverySpec) int {
 }
 
 // StatusWeight returns the number of bytes that the status of a Delivery takes in memory, by estimate. It has to count
-// every text of the status: with a text that it leaves out, a member could fill the memory of the host or the
+// every text of the status. Otherwise a member could use an uncounted text to fill the memory of the host or the
 // collector.
 func StatusWeight(status *v1alpha1.DeliveryStatus) int {
 	weight := len(status.ObservedRendering) + len(status.Version) + EvidenceWeight(status.Evidence) + AnswersWeight(status.Answers)

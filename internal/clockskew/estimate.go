@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Estimate is how far the clock of one API server is ahead of the clock of this process, by the server's newest
-// response. The zero value is no skew. It is safe for concurrent use.
+// Estimate is how far the clock of one API server is ahead of the clock of this process, according to the server's
+// newest response. The zero value is no skew. It is safe for concurrent use.
 type Estimate struct{ ahead atomic.Int64 }
 
 // Observe updates the estimate from the header Date of a response. Without that header nothing changes. asked and

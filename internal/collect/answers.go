@@ -45,12 +45,14 @@ type answerer struct {
 
 // asked is what the collector remembers about one request.
 type asked struct {
-	// first is when the collector saw the request first, by its own clock. at is when it answered last; zero if it has not.
+	// first is the time at which the collector first saw the request, by its own clock. at is the time of its last answer; zero before the
+	// first answer.
 	first, at time.Time
 	answer    v1alpha1.EvidenceAnswer
 }
 
-// askedKey identifies a request. It has the end of the request, so a later request for the same evidence is another one.
+// askedKey identifies a request. It includes the time at which the request expires, so a later request for the same evidence has another
+// key.
 type askedKey struct {
 	lineKey
 	what    v1alpha1.EvidenceType
@@ -82,7 +84,7 @@ func (a *answerer) answer(ctx context.Context, p *pass) {
 		if is == nil {
 			is = &asked{first: now}
 		}
-		p.memory.asked[key] = is // also of one that has expired: it must not begin again
+		p.memory.asked[key] = is // expired requests too: the age of a forgotten one would begin at zero again
 		left := min(r.Expires.Sub(a.client.Now()), evidencerequest.MaxAge-now.Sub(is.first))
 		if left <= 0 {
 			continue
@@ -104,8 +106,8 @@ func (a *answerer) answer(ctx context.Context, p *pass) {
 	}
 }
 
-// answerIn returns the answer to a request that the status has, for example of a collector that ran before this one; an empty answer if
-// there is none.
+// answerIn returns the answer to a request from the present status; an empty answer if there is none. A collector that ran before this one
+// may have written the answer.
 func answerIn(d *v1alpha1.Delivery, r *v1alpha1.EvidenceRequest) v1alpha1.EvidenceAnswer {
 	for i := range d.Status.Answers {
 		if is := &d.Status.Answers[i]; evidencerequest.Same(&is.Request, r) {
@@ -115,7 +117,7 @@ func answerIn(d *v1alpha1.Delivery, r *v1alpha1.EvidenceRequest) v1alpha1.Eviden
 	return v1alpha1.EvidenceAnswer{}
 }
 
-// read reads the evidence for one request. If that fails, the last answer stays. If there is no last answer, the new answer says that
+// read reads the evidence for one request. If that fails, the previous answer stays. Without a previous answer, the new answer says that
 // the read failed.
 func (a *answerer) read(ctx context.Context, p *pass, r *v1alpha1.EvidenceRequest, is *asked) {
 	found, err := a.find(ctx, p, r)
@@ -135,7 +137,7 @@ func (a *answerer) read(ctx context.Context, p *pass, r *v1alpha1.EvidenceReques
 	case before.Request.Kind != "":
 		is.answer = before
 	default:
-		is.answer = v1alpha1.EvidenceAnswer{Request: *r, Message: "the collector could not read it, and tries again: " + health.Tidy(err.Error(), maxAnswerProblem)}
+		is.answer = v1alpha1.EvidenceAnswer{Request: *r, Message: "the collector could not read the evidence, and tries again: " + health.Tidy(err.Error(), maxAnswerProblem)}
 	}
 }
 

@@ -39,7 +39,7 @@ func requestFor(what v1alpha1.EvidenceType, group, kind, name string, expires ti
 }
 
 // healthy makes a healthy Deployment with one pod that runs, and the Delivery that lists it together with a ConfigMap and a Secret. The
-// collector has judged it.
+// collector then makes a pass.
 func (u *unwatched) healthy(node string) {
 	m := u.m
 	m.t.Helper()
@@ -186,7 +186,7 @@ func TestWhatRequestsAreAnsweredWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.warn(settings, "Odd", "a ConfigMap with an event")
-	// Another workload of the namespace, which no Delivery lists.
+	// The host pushed this object, but no Delivery lists it.
 	m.push(configMapsGVR, m.configMap("stranger", "black"))
 
 	end := time.Now().Add(time.Hour)

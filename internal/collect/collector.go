@@ -45,7 +45,7 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
-// index has the Deliveries of the member, each with the memory of its passes.
+// index has the Deliveries of the member, and for each what the collector remembers between its passes.
 type index = deliveryindex.Index[*memory]
 
 // Collector observes one member.

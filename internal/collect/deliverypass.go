@@ -59,8 +59,8 @@ func (o *observer) look(ctx context.Context, name string) error {
 	return p.failed
 }
 
-// open begins a pass. It returns nil and 0 if the Delivery is gone or has no target. If it is too early for a pass,
-// open returns nil and the time until the next try.
+// open begins a pass. It returns nil and 0 if the Delivery is gone, or has no spec.target because its wrapper leaves
+// the member. If it is too early for a pass, open returns nil and the time until the next try.
 func (o *observer) open(name string) (*pass, time.Duration) {
 	known, ok := o.looks.index.Get(name)
 	if !ok || known.Delivery.Spec.Target == nil {
@@ -167,9 +167,9 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 	p.addLine(o.clock.Now(), e, verdict, drifted)
 }
 
-// isBeingPushed reports whether the manager has applied the object and may still record the apply. Before the record
-// exists, the Delivery's entry describes an earlier state. So the pass judges neither drift nor health, and keeps the
-// line of the object.
+// isBeingPushed reports whether the manager has applied the object and still has time to record the apply. Before the
+// record exists, the Delivery's entry describes an earlier state. So the pass judges neither drift nor health, and
+// keeps the line of the object.
 func (o *observer) isBeingPushed(p *pass, e *v1alpha1.InventoryEntry, s *objectcache.Sighting, hasProgress bool) bool {
 	if !drift.IsUnrecorded(e, s) {
 		return false
@@ -184,8 +184,8 @@ func (o *observer) isBeingPushed(p *pass, e *v1alpha1.InventoryEntry, s *objectc
 	return true
 }
 
-// unfinished is the verdict on an object whose apply the manager did not record. The line also has a drift: a manager
-// of an earlier version ignores the reason, and the drift makes it apply the object again.
+// unfinished is the verdict on an object whose apply the manager did not record. The line also has a drift, for
+// managers of an earlier version. They ignore the reason, but they apply a drifted object again.
 func unfinished(e *v1alpha1.InventoryEntry) health.Verdict {
 	return health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonUnfinished,
 		Message: fmt.Sprintf("the manager applied %s %s and did not record that; it will apply the object again", e.Kind, e.Name)}
@@ -215,11 +215,11 @@ func notGranted(gr schema.GroupResource) health.Verdict {
 	if group == "" {
 		group = `""`
 	}
-	// The rule and the label together have to fit into a line of the wrapper's status, so the message is short.
+	// The message is short, so that the RBAC rule and the label in it fit into a line of the wrapper's status.
 	return health.Verdict{
 		Health: v1alpha1.Waiting,
 		Reason: v1alpha1.ReasonNotGranted,
-		Message: fmt.Sprintf(`the collector may not watch it; on the member, add a ClusterRole with {apiGroups: [%s], resources: [%s], verbs: [get, list, watch]} and label %s: "true"`,
+		Message: fmt.Sprintf(`the collector cannot watch it; on the member, add a ClusterRole with {apiGroups: [%s], resources: [%s], verbs: [get, list, watch]} and label %s: "true"`,
 			group, gr.Resource, v1alpha1.LabelAggregateToCollector),
 	}
 }

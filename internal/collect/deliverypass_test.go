@@ -80,7 +80,8 @@ func TestAnExpandedClaimIsNotDrift(t *testing.T) {
 	m.waitForStatus(10 * time.Second)
 
 	m.patch("kubectl-edit", claimsGVR, "data", `{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`)
-	// When the collector reports a change that was made after the expansion, it has also judged the claim.
+	// When the collector reports this change, which the test makes after the expansion of the claim, it has also judged
+	// the claim.
 	m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":"red"}}`)
 	m.waitForStatus(10*time.Second, `ConfigMap settings Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)
 	m.patch("kubectl-edit", claimsGVR, "data", `{"metadata":{"annotations":{"`+v1alpha1.AnnotationRendering+`":"sha256:other"}}}`)
@@ -229,7 +230,7 @@ func TestAForbiddenResourceIsReportedWithItsRBACRule(t *testing.T) {
 	})
 	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 	d := m.waitForStatus(30*time.Second, "ConfigMap settings Waiting/NotGranted")
-	want := `the collector may not watch it; on the member, add a ClusterRole with {apiGroups: [""], resources: [configmaps], ` +
+	want := `the collector cannot watch it; on the member, add a ClusterRole with {apiGroups: [""], resources: [configmaps], ` +
 		`verbs: [get, list, watch]} and label federation.fairlead.dev/aggregate-to-collector: "true"`
 	if diff := cmp.Diff(want, d.Status.Objects[0].Message); diff != "" {
 		t.Error(diff)

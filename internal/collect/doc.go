@@ -41,10 +41,10 @@
 // the resourceVersion of that Delivery. If the write succeeds, the Delivery did not change while the collector read the
 // object. Without this check, the collector would report drift after many pushes.
 //
-// An object that our manager wrote last has not drifted. But the manager may apply a changed object and end before it
-// records the apply. In that case our managedFields entry owns the annotation with the digest of the rendering, and the
-// Delivery records another digest. The manager has 30 s from the apply to the record (package drift). After that the
-// collector reports the object as unfinished, in a line with a drift.
+// An object whose last writer is our manager has not drifted. But the manager may apply a new rendering of an object, and end before it
+// records the apply. In that case our managedFields entry owns the annotation with the digest of the rendering, and the Delivery records
+// another digest. The manager has 30 s from the apply to the record (package drift). After that the collector reports the object as
+// unfinished, in a line with a drift.
 //
 // The result of a read replaces an older watch event. The collector stores the result with its resourceVersion, so that
 // a late event does not replace it. If a late event replaced it, the collector would report drift and withdraw the
@@ -55,11 +55,12 @@
 // Delivery's status at most once a second, and begins no pass before the next write is allowed. A member where nothing
 // changes costs one heartbeat a minute, and the watches.
 //
-// Evidence stays in the collector's memory only until the status has it. After that, the status is the memory: a pass that reads no new
-// evidence keeps the present one, and so does a collector that has just started.
+// The collector remembers evidence only until the status has it. After that, it takes the evidence from the status: a pass that reads no
+// new evidence keeps the evidence in the status, also right after a start of the collector.
 //
 // A person can ask for evidence about an object that is healthy: the Delivery then has a request. The collector answers it every five
-// seconds until it expires (answers.go). The answers stand beside the evidence, so trouble and requests do not disturb each other.
+// seconds until it expires (answers.go). In the status the answers have a field of their own, so they do not replace the evidence about
+// unhealthy objects.
 //
 // If the collector cannot read an object, the object's line stays, for example while a watch has not begun or the
 // member does not answer. If the member refuses a read, the line names the RBAC rule that would allow the read.

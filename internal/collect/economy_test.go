@@ -33,8 +33,8 @@ func (m *member) asked(requests *counter) []string {
 // The first request confirms the drift: it distinguishes a deletion from a lost label, and finds the writer and the
 // fields. The second request writes the status, from which the host learns of the drift.
 func TestADriftCostsOneReadAndOneWriteAndItsEndAnotherWrite(t *testing.T) {
-	// The host writes the Delivery again only for an object that is gone. After a repair our fields have the recorded
-	// digest again.
+	// applyAgain repairs a changed object. It does not write the Delivery, because after the repair our fields have the
+	// digest that the Delivery records. Only the repair of an object that is gone also writes the Delivery.
 	applyAgain := func(m *member) { m.push(configMapsGVR, m.configMap("settings", "blue")) }
 	tests := map[string]struct {
 		happens, repair func(*member)

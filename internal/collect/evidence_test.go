@@ -203,7 +203,8 @@ func TestAWriteOfEvidenceAloneWaits(t *testing.T) {
 	}
 }
 
-// changeStatus changes what the collector writes into a status. An answer other than nil replaces that of the API server.
+// changeStatus calls change for each status that the collector writes, so that change can alter it. If change returns an answer, the
+// collector gets that answer, and the API server does not get the status.
 func changeStatus(change func(status map[string]any) *http.Response) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -124,8 +124,8 @@ func (f *facts) told() map[string]any {
 	return told
 }
 
-// list returns names as a JSON list: sorted, without duplicates, and cut to the length in the argument most; nil if
-// names is empty.
+// list returns names as a JSON list: sorted, without duplicates, and with no more names than the argument most allows.
+// It returns nil if names is empty.
 func list(names []string, most int) any {
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -24,12 +24,12 @@ import (
 // readEvery is the shortest time between two reads of one object.
 const readEvery = 2 * time.Second
 
-// explainEvery is the shortest time between two reads of what explains an object's state: its pods, events and logs. It is also how long an
-// object has to be unhealthy before the first read, so that a workload that starts as usual costs no such reads.
+// explainEvery is the shortest time between two reads of what explains an object's state: its pods, events and logs. It is also the time
+// for which an object must be unhealthy before the first of these reads. So a workload that starts normally causes none of them.
 const explainEvery = 5 * time.Second
 
-// explainAtMost is the total time for reading explanations after which a pass begins to read no further one. The other unhealthy objects
-// wait for the next pass, because the pass publishes nothing before its end.
+// explainAtMost limits the time for reading explanations in one pass. After this time the pass begins no further explanation, and the other
+// unhealthy objects wait for the next pass. Otherwise all verdicts of the pass would be late, because a pass publishes only at its end.
 const explainAtMost = 5 * time.Second
 
 // The collector reads an unhealthy object and its events again after a wait, because it does not watch events. The event
@@ -42,8 +42,8 @@ const (
 	unhealthyMost = 5 * time.Minute
 )
 
-// memory has the data that the collector keeps about a Delivery between passes. Only the worker that makes the pass uses it. After a
-// loss of this memory, the collector only makes more reads.
+// memory has the data that the collector keeps about a Delivery between passes. Only the worker that makes the pass uses it. If this memory
+// is lost, the collector only makes more reads.
 type memory struct {
 	// published is the time at which the collector last wrote the status.
 	published time.Time
@@ -83,8 +83,8 @@ type judgement struct {
 
 // explained has the result of the last read of an object's explanation.
 type explained struct {
-	// at is the time of that read. Before the first read it is the time at which the collector found the object unhealthy; after a restart
-	// of the collector it is earlier, so that the first read is due at once. It is zero while the object is healthy.
+	// at is the time of that read. Before the first read, it is the time at which the collector found the object unhealthy. If the
+	// collector has just started, it is an earlier time, so that the first read is due at once. It is zero while the object is healthy.
 	at    time.Time
 	cause *health.Explanation
 	// refused is true if the member does not allow the collector to read pods.
@@ -164,7 +164,7 @@ func (h *healthReader) verdict(
 }
 
 // unhealthySince returns when an object of this generation became unhealthy; zero if it is healthy. line is the object's line in the
-// present status: without a last judgement, the collector has just started, and only the line has the time.
+// present status. If last is nil, the collector has just started, and only the line has the time.
 func unhealthySince(last *judgement, line *v1alpha1.ObjectStatus, verdict health.Verdict, generation int64, now time.Time) time.Time {
 	switch {
 	case !health.NeedsWarning(verdict):
@@ -181,15 +181,15 @@ func isUnhealthy(line *v1alpha1.ObjectStatus) bool {
 	return line != nil && (line.Health == v1alpha1.Progressing || line.Health == v1alpha1.Degraded)
 }
 
-// unhealthyWait returns the time until the next read of an object that has been unhealthy for the time lasted. In the
-// first minute it is at most 15 s, so the collector soon reads a change that shows only in a pod or an event.
+// unhealthyWait returns the time until the next read of an unhealthy object. lasted is how long the object has been unhealthy. In the first
+// minute the wait is at most 15 s, so the collector soon reads a change that shows only in a pod or an event.
 func unhealthyWait(lasted time.Duration) time.Duration {
 	return min(max(lasted/4, unhealthyFirst), unhealthyMost)
 }
 
-// explainedBefore returns what the collector knew about the explanation of an object before it judges the object again. After a change of the
-// generation it knows nothing. line is the object's line in the present status. Without a last judgement, the collector has just started, and
-// the line tells whether the object was unhealthy.
+// explainedBefore returns the explanation of an object from its last judgement, before the collector judges the object again. After a
+// change of the generation it returns no explanation. line is the object's line in the present status. If last is nil, the collector has
+// just started, and only the line tells whether the object was unhealthy before.
 func explainedBefore(last *judgement, line *v1alpha1.ObjectStatus, generation int64, now time.Time) explained {
 	switch {
 	case last != nil && !last.unhealthy.IsZero() && last.generation == generation:
@@ -241,8 +241,8 @@ func (h *healthReader) judge(
 	return verdict, nil
 }
 
-// maxWithEvidence is the largest number of a member's Deliveries that have evidence, because the collector keeps the evidence in memory.
-// Evidence that the status does not have yet counts, too: the member may take no writes for a long time.
+// maxWithEvidence is the largest number of a member's Deliveries that may have evidence. It bounds the memory of the collector. A Delivery
+// also counts while its status does not have the evidence yet, because the member may accept no writes for a long time.
 const maxWithEvidence = 256
 
 // mayGather reports whether the Delivery of a pass has evidence already or may have some.

@@ -161,8 +161,8 @@ func (r *related) readNamed(
 	return obj, refusedOr(gvr.GroupResource(), err)
 }
 
-// refusal is the error of a read that the member forbids. The collector needs the object to judge the health of another
-// object.
+// refusal is the error if the member does not allow the collector to read an object. The collector needs that object to
+// judge the health of another object. The refusal names the resource that the collector must be allowed to read.
 type refusal struct {
 	schema.GroupResource
 	cause error

@@ -190,7 +190,8 @@ func TestReadingForASubscriptionWithATarget(t *testing.T) {
 	}
 }
 
-// The member sends no event when the waiting time of a target ends, so the collector has to read again by itself.
+// A Subscription with a target gets some verdicts only after a waiting time. The member sends no event when that time
+// ends, so the collector has to read the Subscription again by itself.
 func TestTheCollectorLooksAgainWhenADebounceOfATargetEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		target string

@@ -80,8 +80,7 @@ func (h *heartbeat) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-h.facts.changed:
-			// Only facts that differ from the Membership need an extra write, and only if the next heartbeat is not
-			// near.
+			// An extra write is needed only if facts differ from the Membership and the next heartbeat is not near.
 			if soon := h.clock.Now().Add(settle); m.read && soon.Before(due) && len(h.changedFacts(m)) > 0 {
 				due = soon
 				next.Reset(settle)

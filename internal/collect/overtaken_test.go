@@ -27,7 +27,7 @@ type unwatched struct {
 	m        *member
 	clock    *clocktesting.FakeClock
 	requests counter
-	// before is called with every request before it is sent. after is called with every request that was answered.
+	// The collector calls before with each request that it is about to send, and after with each request that it has sent.
 	before, after func(*http.Request)
 }
 
@@ -58,8 +58,8 @@ func (m *member) unwatched() *unwatched {
 	return u
 }
 
-// passTime moves the test's clock to d after every write so far. The API server dates writes by the real clock, which has gone on since
-// the test's clock was set, perhaps into the next second. So a step of the test's clock by d alone may be too short.
+// passTime sets the test's clock to a time that is at least d later than all writes so far. It does not just move the clock by d: the API
+// server dates writes by the real clock, which has gone on since the test's clock was set.
 func (u *unwatched) passTime(d time.Duration) {
 	latest := u.clock.Now()
 	if now := time.Now(); now.After(latest) {
@@ -109,8 +109,8 @@ func (u *unwatched) lookOnce() ([]string, error) {
 // Deliveries and objects come through different watches, so their events have no common order.
 func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 	tests := map[string]struct {
-		// happens makes a push: the object, and its record in the Delivery. Before the pass it gives the collector the event
-		// of only one of them, which is then known. In u.after it sets an event that arrives during the pass.
+		// happens makes a push: it writes the object, and its record in the Delivery. Before the pass it gives the collector the event of
+		// only one of the two, so the collector knows only that one. In u.after it sets an event that arrives during the pass.
 		happens func(*member, *unwatched)
 		asks    []string
 		err     error

@@ -24,7 +24,7 @@ type pass struct {
 
 	before map[lineKey]*v1alpha1.ObjectStatus // the lines that the status has now
 	lines  []v1alpha1.ObjectStatus            // the lines of the new status
-	// evidenceBefore is the evidence that the status has now, and evidence that of the new status.
+	// evidenceBefore is the evidence in the present status. evidence is the evidence for the new status.
 	evidenceBefore map[lineKey]*v1alpha1.Evidence
 	evidence       []v1alpha1.ObjectEvidence
 	// answers are the answers of the new status to the requests for evidence.
@@ -139,7 +139,7 @@ func (p *pass) addEvidence(e *v1alpha1.InventoryEntry) {
 	}
 }
 
-// rendersAnew reports whether the present status is about another rendering than the target's.
+// rendersAnew reports whether the present status is about another rendering than the one in spec.target of the Delivery.
 func (p *pass) rendersAnew() bool {
 	return p.delivery.Status.ObservedRendering != p.delivery.Spec.Target.Rendering
 }
@@ -180,7 +180,8 @@ func (p *pass) listsVersioned() bool {
 	return false
 }
 
-// boundedEvidence returns the evidence of the new status; nil while the member does not store it.
+// boundedEvidence returns the evidence for the new status, cut to the limits of package evidence. It returns nil until noEvidenceUntil,
+// because the member does not store evidence.
 func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
 	if now.Before(p.memory.noEvidenceUntil) {
 		return nil
@@ -188,7 +189,8 @@ func (p *pass) boundedEvidence(now time.Time) []v1alpha1.ObjectEvidence {
 	return evidence.Bound(p.evidence)
 }
 
-// boundedAnswers returns the answers of the new status; nil while the member does not store evidence.
+// boundedAnswers returns the answers for the new status, cut to the limits of package evidence. It returns nil until noEvidenceUntil,
+// because the member does not store evidence.
 func (p *pass) boundedAnswers(now time.Time) []v1alpha1.EvidenceAnswer {
 	if now.Before(p.memory.noEvidenceUntil) {
 		return nil
@@ -196,8 +198,9 @@ func (p *pass) boundedAnswers(now time.Time) []v1alpha1.EvidenceAnswer {
 	return evidence.BoundAnswers(p.answers)
 }
 
-// boundGathered drops the gathered evidence about objects that the Delivery no longer lists. For each object in bounded, the evidence of
-// the new status, it keeps only what bounded has. So evidence that the collector cannot write takes no more memory than written evidence.
+// boundGathered limits the memory of gathered evidence while the collector cannot write it. It drops the evidence about objects that the
+// Delivery no longer lists. The argument bounded is the evidence for the new status, cut to its limits. It replaces the gathered evidence
+// about the same objects.
 func (p *pass) boundGathered(bounded []v1alpha1.ObjectEvidence) {
 	if len(p.memory.gathered) == 0 {
 		return

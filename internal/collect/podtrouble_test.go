@@ -134,8 +134,8 @@ func TestTheCrashOfAPodIsToldWithTheLastWordsOfItsLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// These pods have the same labels, and crash, too. Their logs must not be read: one has no owner, one has another owner, and one
-	// is of the revision before.
+	// These pods have the same labels, and crash, too. The collector must not read their logs: the first has no owner, the second has
+	// another owner, and the third belongs to the previous revision.
 	m.pod("a-stranger", node, nil)
 	m.pod("b-stranger", node, m.create(replicaSetsGVR, m.workload("ReplicaSet", "other")))
 	m.pod("web-1-x", node, m.replicaSet("web-1", "1", deployment))

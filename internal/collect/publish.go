@@ -139,9 +139,9 @@ func sameAnswers(a, b *v1alpha1.DeliveryStatus) bool {
 // errOvertaken is the error of a pass during which the Delivery changed. It makes the queue try the Delivery again.
 var errOvertaken = errors.New("the Delivery changed during the pass")
 
-// overtaken reads a Delivery that has changed since the pass began, so that the next pass judges the new state. It
-// reads at most once in publishEvery, so that a member that refuses every patch does not get one request after the
-// other. Between two reads, the next pass waits for the watch, or for the backoff of the queue.
+// overtaken reads a Delivery that has changed since the pass began, so that the next pass judges the new state. It reads at most once in
+// publishEvery, so that a member that refuses every patch does not get one request after the other. If it does not read, the next pass
+// begins with the next event of the watch, or after the backoff of the queue.
 func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) error {
 	if w.clock.Since(memory.reread) < publishEvery {
 		return errOvertaken
@@ -195,15 +195,16 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 }
 
 // evidenceAgain is the time for which the collector writes no evidence into a Delivery after the member refused the evidence, or stored
-// other evidence. On a member that an earlier version joined, the CRD has no field for evidence until hostctl joins the member again.
+// other evidence. If an earlier version of hostctl joined the member, the CRD there has no field for evidence until hostctl joins the
+// member again.
 const evidenceAgain = 10 * time.Minute
 
 // errNotStored is the reason for omitting evidence if the API server accepted a status but did not store its evidence.
 var errNotStored = errors.New("the Delivery that the API server returned has other evidence than the collector wrote")
 
-// refusesContent reports whether a member refused a status because of what the status contains. A schema answers 422, a webhook or a
-// proxy 403, 406 or 413, and etcd's limit of size is an error 500. After other errors, such as a broken connection, the member may accept
-// the same status later. The collector then keeps the evidence, because it may not be able to gather it again.
+// refusesContent reports whether a member refused a status because of what the status contains. The code is 422 from a schema, 403, 406 or
+// 413 from a webhook or a proxy, and 500 if the object is too large for etcd. After other errors, such as a broken connection, the member
+// may accept the same status later. The collector then keeps the evidence, because it may be impossible to gather the evidence again.
 func refusesContent(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsNotAcceptable(err) || err != nil && strings.Contains(err.Error(), "request is too large")

@@ -38,7 +38,7 @@ type servedKinds struct {
 	groups queue
 
 	mu sync.Mutex
-	// served has the kinds for which a Delivery waited and that the member serves, by its discovery.
+	// served has the kinds for which a Delivery waited, and which the member now serves according to its discovery.
 	served map[schema.GroupKind]bool
 }
 

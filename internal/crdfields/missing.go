@@ -7,14 +7,13 @@ import (
 	"slices"
 )
 
-// preserve is the property of a schema with which the API server keeps every field below it, also a field without a
-// schema.
+// preserve is a property of schemas. If a schema has it, the API server keeps every field below that schema, also a
+// field without a schema of its own.
 const preserve = "x-kubernetes-preserve-unknown-fields"
 
-// Missing compares two CRDs, which are objects as JSON decodes them. It returns the fields that the CRD want has and the
-// CRD have lacks. They are sorted paths, for example "spec.inventory[].adopted". It does not return the fields below a
-// missing field. If the CRD want serves a version that the CRD have does not serve, Missing returns "version NAME", for
-// example "version v1alpha1".
+// Missing compares two CRDs, which are objects as JSON decodes them. It returns the fields of the CRD "want" that are
+// missing in the CRD "have", as sorted paths, for example "spec.inventory[].adopted". It does not return the fields
+// below a missing field. If a version is served by "want" and not by "have", Missing returns "version NAME" for it.
 func Missing(want, have map[string]any) []string {
 	var missing []string
 	there := servedVersions(have)
@@ -43,8 +42,8 @@ func servedVersions(crd map[string]any) map[string]map[string]any {
 	return schemas
 }
 
-// missingFields returns the paths of the fields that the schema want has and the schema have lacks. The argument path is
-// the path of the field that both schemas describe; "" for the whole object.
+// missingFields returns the paths of the fields of the schema "want" that are missing in the schema "have". Both
+// schemas describe the field at path; path is "" for the whole object.
 func missingFields(path string, want, have map[string]any) []string {
 	if have[preserve] == true {
 		return nil

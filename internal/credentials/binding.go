@@ -20,7 +20,8 @@ type Binding struct {
 	// CA is the PEM bundle that verifies the certificate of the API server. If it is empty, the system's roots verify the
 	// certificate.
 	CA []byte
-	// TLSServerName is the name that the certificate must have. If it is "", that is the host name in Endpoint.
+	// TLSServerName is the name that the certificate must have. If it is "", the certificate must have the host name in
+	// Endpoint.
 	TLSServerName string
 	// ProxyURL is the URL of the proxy for the connection, with user and password; "" for no proxy.
 	ProxyURL string

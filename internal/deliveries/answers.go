@@ -11,7 +11,7 @@ import (
 )
 
 // AnswersIn returns a copy of the answers in a Delivery. The copy fits the schema of a MemberReport, and its texts are clean (see
-// boundEvidence). It lacks answers that do not fit, and what exceeds evidence.MaxAllAnswers bytes.
+// boundEvidence). AnswersIn leaves out invalid answers, and everything that exceeds evidence.MaxAllAnswers bytes in total.
 func AnswersIn(d *v1alpha1.Delivery) []v1alpha1.EvidenceAnswer {
 	is := d.Status.Answers
 	if len(is) == 0 {

@@ -12,8 +12,8 @@ import (
 )
 
 // These are the limits in the schema of a Delivery, in elements or bytes. A hostile member could leave out the schema
-// and send Deliveries that fill the host's memory, so the host cuts longer texts and lists. A name that was cut equals
-// no name of a wrapper on the host.
+// and send Deliveries that fill the host's memory, so the host cuts longer texts and lists. A name that was cut has
+// maxName bytes, the greatest length in Kubernetes. So hardly any wrapper on the host has this name.
 const (
 	// maxObjects is the number of objects in a status, and of Secrets in a summary.
 	maxObjects = 256

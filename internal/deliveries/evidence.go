@@ -48,7 +48,7 @@ func boundEvidence(all []v1alpha1.ObjectEvidence) []v1alpha1.ObjectEvidence {
 // room is how many bytes the texts of a Delivery's evidence may still have.
 type room int
 
-// take takes the lengths of the texts out of the room. It takes nothing and returns false if they are longer than the room.
+// take subtracts the lengths of the texts from the room. If the room is too small for them, take subtracts nothing and returns false.
 func (r *room) take(texts ...string) bool {
 	length := 0
 	for _, text := range texts {
@@ -73,7 +73,7 @@ func (r *room) events(all []v1alpha1.ObservedEvent) (kept []v1alpha1.ObservedEve
 	return kept
 }
 
-// containers returns a copy of the containers. Their logs together have at most the number of bytes in the argument logs.
+// containers returns a copy of the containers. The argument logs limits the bytes of all their logs together.
 func (r *room) containers(all []v1alpha1.ObservedContainer, logs int) (kept []v1alpha1.ObservedContainer) {
 	read := 2 * logs
 	for i := range all {
@@ -102,10 +102,10 @@ func (r *room) containers(all []v1alpha1.ObservedContainer, logs int) (kept []v1
 	return kept
 }
 
-// cleanLog makes the end of a log from a member safe for a status and a terminal. The result is valid UTF-8. It has newlines and tabs,
-// but no other control or formatting characters, such as escape sequences or bidirectional overrides. If the result would be longer than
-// limit bytes, cleanLog returns only its end, which begins with a whole line if it contains the beginning of one. Of the text, cleanLog
-// reads only the last bytes, as many as the argument read says.
+// cleanLog makes the end of a log from a member safe for a status and a terminal. The result is valid UTF-8. It has newlines and tabs, but
+// no other control or formatting characters, such as escape sequences or bidirectional overrides. If the result would be longer than limit
+// bytes, cleanLog returns only its end, which begins with a whole line if it contains the beginning of one. The argument read limits the
+// work: cleanLog reads at most that many bytes at the end of the text.
 func cleanLog(text string, limit, read int) string {
 	if len(text) > read {
 		text = text[len(text)-read:]

@@ -46,8 +46,8 @@ type Listener interface {
 	// Listed reports a complete list: generations has the generation of each Delivery in it, by name. Changed was
 	// called for each of them before.
 	Listed(x *Index, generations map[string]int64)
-	// Readable reports that the host can read the member's Deliveries. first is true after the first complete list; it is
-	// false if Unreadable was called before.
+	// Readable reports that the host can read the member's Deliveries. The index calls it after its first complete list, and then first is
+	// true. It also calls it after a later complete list if Unreadable was called before, and then first is false.
 	Readable(x *Index, first bool)
 	// Unreadable reports that the host cannot read the member's Deliveries. It is called again when the reason changes.
 	Unreadable(x *Index)
@@ -86,9 +86,9 @@ func (x *Index) Get(key Key) *Summary { return x.summaries.get(key.Delivery()) }
 //   - The host has written the Delivery, and the watch has not brought that write yet.
 //   - Recall was called before for this summary.
 //
-// Why Recall returns a summary only once: the write of the pass tests only the uid and the generation of the Delivery.
-// A member that was restored from a backup can reach the same generation again, with another inventory, by the write of
-// another pass. A second pass with the same summary could then overwrite an inventory that it does not know.
+// Why Recall returns a summary only once: the write of the pass tests only the uid and the generation of the Delivery. After a member was
+// restored from a backup, the write of another pass can give the Delivery the same generation again, with another inventory. A second pass
+// with the same summary could then overwrite this unknown inventory.
 func (x *Index) Recall(key Key) *Summary {
 	name := key.Delivery()
 	return x.summaries.recall(name, x.liveness.isCurrent(name))
@@ -100,9 +100,8 @@ func (x *Index) Recorded(key Key, generation int64) {
 	x.summaries.noteRecorded(key.Delivery(), generation)
 }
 
-// TakeRecorded reports whether the last pass recorded in the Delivery all that it did, and the summary still has the
-// generation of that record. It also forgets that record, so the next call returns false unless Recorded was called
-// again. So the answer is false after a pass that failed, and before the first pass of a connection.
+// TakeRecorded reports whether Recorded was called for the Delivery since the last call of TakeRecorded, and the summary still has the
+// generation given there. So it returns false after a pass that failed, and before the first pass of a connection.
 func (x *Index) TakeRecorded(key Key, is *Summary) bool {
 	return x.summaries.takeRecorded(key.Delivery(), is)
 }
@@ -125,7 +124,7 @@ func (x *Index) IsListed() bool { return x.summaries.isListed() }
 // IsListing reports whether a list of all Deliveries is under way.
 func (x *Index) IsListing() bool { return x.liveness.isListing() }
 
-// Written records that the host has written a wrapper's Delivery, so that the watch has to bring this uid and
+// Written records that the host has written a wrapper's Delivery. From then on, the index waits until the watch brings this uid and
 // generation. An empty uid means that the member has no Delivery after the pass, so there is nothing to wait for.
 func (x *Index) Written(key Key, uid types.UID, generation int64) {
 	x.liveness.await(key.Delivery(), written{uid: uid, generation: generation}, func() *Summary { return x.Get(key) })
@@ -134,9 +133,8 @@ func (x *Index) Written(key Key, uid types.UID, generation int64) {
 // Forget ends the wait for the watch to bring a wrapper's Delivery.
 func (x *Index) Forget(key Key) { x.liveness.forget(key.Delivery()) }
 
-// Follow lists and watches the member's Deliveries until ctx ends. After an outage of the member, or when the watch
-// brings no more events, a call of Probed has the effect that Follow lists again at once. Without that, the reflector
-// would first wait for its backoff.
+// Follow lists and watches the member's Deliveries until ctx ends. After an outage of the member, or when the watch brings no more events,
+// a call of Probed makes Follow list again at once. Otherwise the reflector would first wait for its backoff.
 func (x *Index) Follow(ctx context.Context) { x.follower.follow(ctx) }
 
 // Probed gets the results of the last two probes of the member. After an outage, and also when the member answers but

@@ -28,5 +28,5 @@ func (k Key) Delivery() string { return marks.DeliveryName(k.Kind, k.Namespace, 
 // Resource is the API resource under which members serve Deliveries.
 var Resource = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}
 
-// Path returns the URL path of a Delivery on a member; that of all Deliveries if name is "".
+// Path returns the URL path on a member: of the Delivery with this name, or of all Deliveries if name is "".
 func Path(name string) []string { return member.Path(Resource, v1alpha1.SystemNamespace, name) }

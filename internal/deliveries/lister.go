@@ -22,8 +22,8 @@ import (
 // errTooMuch means that the summaries of a member's Deliveries need more memory than the host has for one member.
 var errTooMuch = fmt.Errorf("the Deliveries of the member need more than %d MiB of memory on the host, which is the limit for one member", maxWeight>>20)
 
-// lister lists and watches the Deliveries of a member, and keeps only their summaries. Only one reflector may use it,
-// because it remembers the state of the present list.
+// lister lists and watches the Deliveries of a member, and keeps only their summaries. Only one reflector may use a lister, because the
+// lister remembers the state of the list that the reflector reads.
 type lister struct {
 	conn     *member.Conn
 	liveness *liveness

@@ -128,7 +128,7 @@ func (o *Orphans) isOrphan(x *Index, name string) bool {
 	return !desired || leaving && uid != seen.Wrapper.UID
 }
 
-// report calls notify for a member, if it is known which Deliveries there are orphans.
+// report calls notify for a member if the orphans on that member are known.
 func (o *Orphans) report(x *Index) {
 	if _, _, known := o.Of(x.Member(), 0); known && o.notify != nil {
 		o.notify(x.Member())

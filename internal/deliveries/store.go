@@ -77,7 +77,7 @@ func (s *Store) Open(conn *member.Conn, first Listener) *Index {
 	return x
 }
 
-// Close removes an index. If the store already has a newer index of the same member, that one stays.
+// Close removes an index. If the store already has a newer index of the same member, the newer index stays.
 func (s *Store) Close(x *Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,7 +52,8 @@ func (f *follower) probed(was, is member.ProbeResult) {
 	}
 }
 
-// sink is the store of the reflector. It stores the summaries, ends the waits of the liveness, and calls the listeners.
+// sink is the store of the reflector. It stores the summaries, tells the liveness which Deliveries the watch has
+// brought, and calls the listeners.
 type sink struct {
 	// index is the index that the listeners get with each change.
 	index     *Index

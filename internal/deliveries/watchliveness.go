@@ -34,9 +34,9 @@ type liveness struct {
 	listing bool
 }
 
-// await begins the wait for a Delivery, unless the function seen returns the awaited write already. It calls this
-// function with the lock held. Without the lock, the watch could bring the Delivery just after that call, and the wait
-// would never end.
+// await begins the wait for a Delivery. It does not wait if the function seen shows that the watch has brought the
+// awaited write already. It calls seen with the lock held. Otherwise the watch could bring the Delivery just after that
+// call, and the wait would never end.
 func (l *liveness) await(name string, w written, seen func() *Summary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

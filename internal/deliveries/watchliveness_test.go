@@ -57,8 +57,8 @@ func TestAWatchThatMissesAWriteIsRestarted(t *testing.T) {
 	}
 }
 
-// During a list, a missing event does not show that the watch is dead. After a list that lacks the Delivery, the event
-// will never come, so its absence does not show it either.
+// During a list, a missing event does not show that the watch is dead. If a list lacks the Delivery, the event never
+// comes, so a missing event does not show a dead watch then either.
 func TestTheWatchIsNotRestartedDuringOrByAList(t *testing.T) {
 	b := newBench(t)
 	b.Written(web, "d", 3)

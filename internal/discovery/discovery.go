@@ -133,8 +133,8 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	return slices.Clip(resources), nil
 }
 
-// Serves reports whether the member serves a kind in any version. With an error the answer is not known: a version
-// whose discovery document could not be read may have the kind.
+// Serves reports whether the member serves a kind in any version. If it returns an error, the other result means
+// nothing: a version whose discovery document could not be read may have the kind.
 func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, error) {
 	versions, err := Versions(ctx, c, gk.Group)
 	if apierrors.IsNotFound(err) {

@@ -76,7 +76,7 @@ func CheckRepository(repository string) error {
 	case isURL:
 		return fmt.Errorf("%q is a URL and not a repository: write %q", repository, afterScheme)
 	case len(repository) > maxRepository:
-		return fmt.Errorf("the repository has %d characters, and registries accept %d", len(repository), maxRepository)
+		return fmt.Errorf("the repository has %d characters, and registries accept at most %d", len(repository), maxRepository)
 	case !repositoryForm.MatchString(repository):
 		return fmt.Errorf("%q is not a repository: write HOST[:PORT]/PATH without tag and digest, the path in lower case, "+
 			"as in registry.your.org/fairlead/manager", repository)
@@ -95,7 +95,7 @@ func CheckTag(tag string) error {
 // CheckDigest returns an error if digest is not "sha256:" and 64 hexadecimal digits.
 func CheckDigest(digest string) error {
 	if !digestForm.MatchString(digest) {
-		return fmt.Errorf("%q is not a digest: write sha256: and 64 digits from 0 to f", digest)
+		return fmt.Errorf("%q is not a digest: write \"sha256:\", followed by 64 digits from 0 to 9 or a to f", digest)
 	}
 	return nil
 }

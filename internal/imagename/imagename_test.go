@@ -53,7 +53,7 @@ func TestAnErrorTellsTheWrongPart(t *testing.T) {
 		"r@" + digest + "@" + digest:    "is not a digest",
 		"r@" + strings.ToUpper(digest):  "is not a digest",
 		"a:v1:v2":                       `"a:v1" is not a repository`,
-		strings.Repeat("a", 256):        "has 256 characters, and registries accept 255",
+		strings.Repeat("a", 256):        "has 256 characters, and registries accept at most 255",
 	} {
 		got, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "Write REGISTRY/REPOSITORY:TAG") {

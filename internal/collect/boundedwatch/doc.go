@@ -12,6 +12,6 @@
 //   - In general it tries again: after one second at first, after 30 seconds at most.
 //   - If the member refuses it (403) for ten seconds, the watch reports the refusal to its owner. From then on its
 //     pauses grow to five minutes, because a role changes only when a person changes it.
-//   - If the member does not serve the kind, and the watch is Awaited, the watch sends no requests until its owner
-//     kicks it. The owner does so when the kind appears.
+//   - If the member does not serve the kind, and the field Awaited of the watch is true, the watch sends no requests
+//     until its owner kicks it. The owner does so when the kind appears.
 package boundedwatch

@@ -14,7 +14,7 @@ import (
 
 // Set runs the watches of one member. All of them share one memory budget.
 type Set struct {
-	// Refusals are the pauses of a watch after a refusal (403) that it has reported.
+	// Refusals are the pauses of a watch after it has reported a refusal (403).
 	Refusals wait.Backoff
 
 	clock  clock.WithTicker

@@ -23,7 +23,7 @@ const (
 	// retryMost is the longest pause before a watch lists again after a failure. After a reported refusal (403) the pauses
 	// are longer: see refusals.
 	retryMost = 30 * time.Second
-	// ForbiddenDoubted is how long the member has to refuse a watch (403) before the watch reports the refusal. An API
+	// ForbiddenDoubted is the time for which the member must keep refusing a watch (403) before the watch reports the refusal. An API
 	// server that starts refuses every request until it has read its roles.
 	ForbiddenDoubted = 10 * time.Second
 	// retryForgets is how long a watch has to run without a failure before the pauses start at RetryFirst again.
@@ -39,9 +39,9 @@ func IsNotServed(err error) bool {
 	return errors.Is(err, ErrNotServed) || apierrors.IsNotFound(err)
 }
 
-// refusals returns the pauses of a watch after a reported refusal (403): 5 seconds at first, 5 minutes at most. The
-// first are short because, right after a join or a new CRD, the host is about to write the role that the watch needs.
-// The later ones are long because the role then changes only when a person changes it.
+// refusals returns the pauses of a watch after a reported refusal (403): 5 seconds at first, 5 minutes at most. The first pauses are short
+// because, right after a join or a new CRD, the host is about to write the role that the watch needs. The later pauses are long because the
+// role then changes only when a person changes it.
 func refusals() wait.Backoff {
 	return wait.Backoff{Duration: 5 * time.Second, Factor: 1.5, Jitter: 0.2, Steps: 12, Cap: 5 * time.Minute}
 }
@@ -75,7 +75,7 @@ type Watch struct {
 
 	clock  clock.WithTicker
 	budget *boundedread.Budget
-	// refusals are the pauses after a refusal (403) that the watch has reported.
+	// refusals are the pauses after the watch has reported a refusal (403).
 	refusals wait.Backoff
 }
 

@@ -21,8 +21,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fakeMember answers every list with one ConfigMap, or with the error in the field fails, and keeps watches open. The field asked has
-// the times of the lists, counted from the time in the field began.
+// fakeMember answers every list with one ConfigMap, or with the error fails if that is set. It keeps watches open. asked has the time of
+// each list, as the time since began.
 type fakeMember struct {
 	mu    sync.Mutex
 	began time.Time

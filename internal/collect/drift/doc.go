@@ -4,6 +4,6 @@
 // with the cached record of the object. A Finder confirms a difference by a read before the collector reports it.
 //
 // Words: *drift* is a pushed object that is gone, replaced, or changed in a field that Fairlead owns. A drift has an *identity*, so that
-// the collector reads the object once for each drift and not at each pass. An object is *unrecorded* if our manager applied it last and the
-// Delivery does not record that apply. A push is *unfinished* if an object is still unrecorded after UnfinishedAfter.
+// the collector reads the object once for each drift and not at each pass. An object is *unrecorded* if its last writer is our manager and
+// the Delivery does not record that apply. A push is *unfinished* if an object is still unrecorded after UnfinishedAfter.
 package drift

@@ -25,9 +25,9 @@ func NewFinder(client *memberclient.Client, cache *objectcache.Cache) *Finder {
 	return &Finder{client: client, cache: cache}
 }
 
-// Find returns the drift of an object; nil if it has none. e is the Delivery's entry about the object, and before the line about it in the
-// present status, or nil. If that line does not report this drift yet, Find reads the object to confirm the drift, and stores what it read
-// in s.
+// Find returns the drift of an object; nil if it has none. e is the object's entry in the Delivery. before is the object's line in the
+// present status, or nil. If before does not report this drift yet, Find reads the object to confirm the drift, and stores the result of
+// the read in s.
 func (f *Finder) Find(
 	ctx context.Context, before *v1alpha1.ObjectStatus, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting,
 ) (*v1alpha1.Drift, error) {

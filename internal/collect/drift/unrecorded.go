@@ -13,7 +13,8 @@ import (
 // collector reports the push as unfinished: the manager has died, or the member refuses the record.
 const UnfinishedAfter = 30 * time.Second
 
-// IsUnrecorded reports whether our manager wrote the object last, with a rendering that the Delivery does not record.
+// IsUnrecorded reports whether the last writer of the object is our manager, with a rendering that the Delivery does
+// not record.
 func IsUnrecorded(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) bool {
 	r := &s.Record
 	return s.Found && !r.Deleting && (e.UID == "" || r.UID == e.UID) && e.Rendering != "" && r.Rendering != e.Rendering && r.Applied != 0

@@ -27,9 +27,9 @@ type Answer struct {
 	Message string
 }
 
-// Answer reads the evidence about an object for which a person asks, whether it is healthy or not. related is as for Explain. An object of a
-// kind without pods needs only its kind, namespace, name and uid. The caller sets the deadline. The error is ErrBusy while the Reader reads
-// as many answers as it may at the same time.
+// Answer reads the evidence that a person requested about an object. The object may be healthy. related has the same objects as for
+// Explain. If the kind of obj has no pods, Answer needs only the kind, namespace, name and uid (see Stub). The caller sets the deadline.
+// The error is ErrBusy while the Reader already serves its highest number of calls of Answer.
 func (r *Reader) Answer(ctx context.Context, obj *unstructured.Unstructured, related *health.Related, request *v1alpha1.EvidenceRequest) (Answer, error) {
 	gk := obj.GroupVersionKind().GroupKind()
 	if request.Type == v1alpha1.EvidenceLogs && !health.HasPods(gk) {
@@ -48,7 +48,7 @@ func (r *Reader) Answer(ctx context.Context, obj *unstructured.Unstructured, rel
 		owned, err = r.ownedBy(ctx, obj, related.CSV)
 		switch {
 		case apierrors.IsForbidden(err):
-			refused = "the collector may not read pods: run `hostctl join` for the member again"
+			refused = "the member does not allow the collector to read pods: run `hostctl join` for the member again"
 		case err != nil:
 			return Answer{}, err
 		}
@@ -122,7 +122,7 @@ func (r *Reader) logsOf(ctx context.Context, owned *belongings, request *v1alpha
 	return Answer{Evidence: evidence.Answer(nil, containers), Message: strings.Join(missing, "; ")}
 }
 
-// Stub returns what Answer needs of an object of a kind without pods, so that the content of the object need not be read.
+// Stub returns an object with the fields that Answer needs if the kind has no pods. So the caller need not read the object.
 func Stub(gvk schema.GroupVersionKind, namespace, name string, uid string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind,
 		"metadata": map[string]any{"namespace": namespace, "name": name, "uid": uid}}}

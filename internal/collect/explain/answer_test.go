@@ -53,7 +53,7 @@ func TestTheLogsForWhichAPersonAsks(t *testing.T) {
 			message: "none of its containers has run"},
 		"of a kubelet that does not answer": {pods: []string{pod("web-1-b", running), pod("web-1-c", running)}, refused: map[string]int{"web-1-b/log app ": 500},
 			message: "the kubelet did not return the log of 1 of 2 containers", logs: []string{"web-1-b/app: ", "web-1-c/app: ready"}},
-		"of a member that refuses pods": {refused: map[string]int{"pods": 403}, message: "the collector may not read pods: run `hostctl join` for the member again"},
+		"of a member that refuses pods": {refused: map[string]int{"pods": 403}, message: "the member does not allow the collector to read pods: run `hostctl join` for the member again"},
 	} {
 		m := &fakeMember{refused: test.refused, answers: map[string]string{"replicasets": replicaSets, "pods": `{"items":[` + strings.Join(test.pods, ",") + `]}`}}
 		for i := range 20 {

@@ -62,8 +62,8 @@ func (r *Reader) gather(
 	return &found
 }
 
-// knownLogs returns the entry about a container in the evidence known. The entry is empty if known has none about the container's
-// present run.
+// knownLogs returns the entry about a container from the argument known. The entry is empty if known has no entry about the present run of
+// the container.
 func knownLogs(known *v1alpha1.Evidence, c *evidence.Container) v1alpha1.ObservedContainer {
 	if known != nil {
 		for _, k := range known.Containers {
@@ -94,7 +94,7 @@ func subjects(obj *unstructured.Unstructured, related *health.Related, owned *be
 	return uids[:min(len(uids), maxSubjects)]
 }
 
-// events reads the events about the objects with these uids. It returns none if the collector may not read events.
+// events reads the events about the objects with these uids. It returns none if the member does not allow the collector to read events.
 func (r *Reader) events(ctx context.Context, namespace string, subjects []types.UID) ([]evidence.Event, error) {
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // the events of cluster-scoped objects are in this namespace

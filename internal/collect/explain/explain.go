@@ -19,7 +19,7 @@ type Known struct {
 	// Line is the object's line, and Evidence the evidence about its present generation; nil if there is none.
 	Line     *v1alpha1.ObjectStatus
 	Evidence *v1alpha1.Evidence
-	// WantsEvidence is true if the Reader gathers evidence, too.
+	// WantsEvidence tells Explain to gather evidence, too.
 	WantsEvidence bool
 }
 
@@ -31,8 +31,8 @@ type Findings struct {
 	Evidence *v1alpha1.Evidence
 }
 
-// ErrBusy is the error of Explain or Answer if the Reader already reads as many explanations or answers as it may at the same time.
-// Explain or Answer then sends no request.
+// ErrBusy is the error of Explain and Answer while the Reader serves its highest number of concurrent calls. The call then sends no
+// request.
 var ErrBusy = errors.New("the explanations of other objects are being read")
 
 // Explain reads the pods of an unhealthy object, the events, and the logs. related has the object's newest Warning event, and for a
@@ -43,7 +43,7 @@ func (r *Reader) Explain(ctx context.Context, obj *unstructured.Unstructured, re
 	if !hasPods && !known.WantsEvidence {
 		return Findings{}, nil
 	}
-	// Waiting for a place would delay the verdicts about all objects of the Delivery.
+	// If no place is free, do not wait for one: that would delay the verdicts about all objects of the Delivery.
 	select {
 	case r.places <- struct{}{}:
 		defer func() { <-r.places }()
@@ -91,8 +91,8 @@ func (r *Reader) cause(
 	return trouble.Tell(event.Reason, event.Message, log, line)
 }
 
-// complete reads the event or the log that completes a trouble. Both only add to the cause, so complete ignores an error: the kubelet may
-// not answer, or may have deleted the log.
+// complete reads the event or the log that the trouble names. They only add details to the cause, so complete ignores errors. For example,
+// the kubelet does not answer, or has deleted the log.
 func (r *Reader) complete(ctx context.Context, t *health.Trouble, logs *logs) (event health.Warning, log string) {
 	if t.Event != health.NoEvent {
 		if w, err := r.newest(ctx, t.Namespace, t.UID, t.Event.Accepts); err == nil && w != nil {

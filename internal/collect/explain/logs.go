@@ -31,7 +31,8 @@ type logRead struct {
 	ok   bool
 }
 
-// tail returns the end of a log. ok is false if the kubelet did not return it, or if the explanation has read enough logs.
+// tail returns the end of a log. ok is false if the kubelet did not return the log, or if the explanation has read maxLogs other logs
+// already.
 func (l *logs) tail(ctx context.Context, key logKey) (text string, ok bool) {
 	known, isKnown := l.read[key]
 	if !isKnown && len(l.read) < maxLogs {

@@ -24,9 +24,9 @@ var eventsGVR = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 // maxWarnings is how many events the Reader reads at most to find an object's newest warning.
 const maxWarnings = 50
 
-// Warning returns the newest Warning event about the object with this uid; nil if there is none. The namespace is that of the
-// object, or "" for a cluster-scoped one. Warning also returns nil if the collector may not read events: events only explain a
-// verdict.
+// Warning returns the newest Warning event about the object with this uid; nil if there is none. The namespace is that of the object, or ""
+// for a cluster-scoped object. Warning also returns nil if the member does not allow the collector to read events, because events only
+// explain a verdict.
 func (r *Reader) Warning(ctx context.Context, namespace string, uid types.UID) (*health.Warning, error) {
 	return r.newest(ctx, namespace, uid, func(string, string) bool { return true })
 }

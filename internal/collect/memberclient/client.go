@@ -47,9 +47,9 @@ var discoveryCodecs = func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }()
 
-// New makes a Client. If httpClient is nil, New makes one from config. If mapper is not nil, VersionOf asks it before it asks the
-// member. The Client reports the answers and the failures of requests to the inflight.Limit in the argument limit. That Limit decides
-// how many Deliveries the collector may check at the same time.
+// New makes a Client. If httpClient is nil, New makes one from config. If mapper is not nil, VersionOf asks it before it asks the member.
+// The Client reports the answers and the failures of requests to the inflight.Limit, which decides how many Deliveries the collector may
+// check at the same time.
 func New(
 	config *rest.Config, httpClient *http.Client, mapper meta.RESTMapper, clk clock.PassiveClock, limit *inflight.Limit,
 ) (*Client, error) {

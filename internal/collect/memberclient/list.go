@@ -25,9 +25,9 @@ const (
 	MetadataOnly Form = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// List reads a page of at most o.Limit objects of one namespace into a list type of the caller. Of the options o it considers only the
-// two selectors and the limit. Unlike the client in the field Dynamic, it keeps only the fields that this type has. A list of more
-// than 8 MiB is an error.
+// List reads a page of at most o.Limit objects of one namespace into a list type of the caller. It uses only the two selectors and the
+// limit of o. It keeps only the fields that this type has; the client in the field Dynamic would keep all fields. A list of more than 8 MiB
+// is an error.
 func (c *Client) List(ctx context.Context, gvr schema.GroupVersionResource, namespace string, o metav1.ListOptions, form Form, into any) error {
 	prefix := []string{"/apis", gvr.Group, gvr.Version}
 	if gvr.Group == "" {

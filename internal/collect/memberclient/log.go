@@ -13,8 +13,8 @@ import (
 
 const (
 	// logLines is the number of lines that LogTail requests, and logRead is the largest number of bytes of these lines that it reads. The
-	// kubelet selects the last lines, and returns their beginning up to the limit of bytes. So with a logRead near logTail, the end would
-	// be missing.
+	// kubelet selects the last lines, and returns their beginning up to the limit of bytes. So if logRead were not much larger than
+	// logTail, the end of the log would be missing.
 	logLines = 40
 	logRead  = 1 << 20
 	// logTail is the largest number of bytes that LogTail returns.
@@ -31,8 +31,8 @@ func (c *Client) LogTail(ctx context.Context, namespace, pod, container string, 
 	return c.log(ctx, namespace, pod, container, map[string]string{"previous": strconv.FormatBool(previous), "tailLines": strconv.Itoa(logLines)}, logTail)
 }
 
-// LogSince returns the end of the log of a container's present or last run: the last 1,000 lines, or as many of them as fit into size bytes.
-// It leaves out lines that are older than sinceSeconds; 0 leaves out none.
+// LogSince returns the end of a container's log: of the present run, or of the last run if the container does not run. It has at most 1,000
+// lines and at most size bytes. LogSince leaves out lines that are older than sinceSeconds; 0 means that it leaves out no lines.
 func (c *Client) LogSince(ctx context.Context, namespace, pod, container string, sinceSeconds, size int) (string, error) {
 	params := map[string]string{"tailLines": strconv.Itoa(askedLines)}
 	if sinceSeconds > 0 {
@@ -62,8 +62,8 @@ func (c *Client) log(ctx context.Context, namespace, pod, container string, para
 	return text, nil
 }
 
-// readTail reads r to its end and returns the last whole lines that fit into size bytes. While it reads, it keeps only the last size
-// bytes.
+// readTail reads r to its end, and returns the last whole lines, at most size bytes of them. It drops earlier bytes while it reads, so a
+// long log does not fill the memory.
 func readTail(r io.Reader, size int) (string, error) {
 	kept, piece, isCut := make([]byte, 0, 2*size), make([]byte, size), false
 	for {
@@ -82,7 +82,8 @@ func readTail(r io.Reader, size int) (string, error) {
 	if !isCut {
 		return string(kept), nil
 	}
-	// A part of a line may have a part of a secret, which is harder to recognize.
+	// Drop the first line, because its beginning may be missing. If only the end of a secret is left in it, the redaction may not recognize
+	// the secret.
 	_, whole, _ := bytes.Cut(kept, []byte("\n"))
 	return string(whole), nil
 }

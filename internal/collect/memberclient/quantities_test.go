@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// A client decodes the kind that an answer names, and the body of an error too. This quantity takes longer to parse than
-// a test may run.
+// A client of client-go decodes the kind that an answer names, also in the body of an error. Here the answer names a
+// Pod, and parsing the quantity in it would take longer than a test may run.
 func TestACollectorParsesNoQuantityOfAPodInsteadOfADocument(t *testing.T) {
 	for _, code := range []int{http.StatusOK, http.StatusConflict} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

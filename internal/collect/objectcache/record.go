@@ -28,7 +28,8 @@ type Record struct {
 	Rendering string
 	// Fields is the digest of the set of fields that Fairlead owns in the object (marks.FieldsDigest).
 	Fields string
-	// Lent is managedfields.LentDigest of a claim; "" for an object of any other kind.
+	// Lent is the result of managedfields.LentDigest for a claim, which shows whether another client has only expanded the claim. It is ""
+	// for an object of any other kind.
 	Lent     string
 	Deleting bool
 	// Applied is the time at which our manager last applied the object: Unix time in seconds, by the member's clock. It is 0 if another

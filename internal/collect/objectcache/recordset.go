@@ -35,8 +35,8 @@ func (r *records) put(key types.NamespacedName, rec Record) bool {
 	return true
 }
 
-// drop removes the record of an object whose deletion the watch reports. resourceVersion is that of the deletion: drop
-// keeps a record that is newer. It reports whether it removed the record.
+// drop removes the record of an object whose deletion the watch reports. resourceVersion is that of the deletion. drop
+// keeps a record that is newer than the deletion. It reports whether it removed the record.
 func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	delete(r.gone, key)
 	old, ok := r.held[key]
@@ -56,8 +56,9 @@ func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// replace stores the records of a complete list. resourceVersion is that of the list. replace keeps each record that is
-// newer than what the list tells about its object.
+// replace stores the records of a complete list. resourceVersion is that of the list. replace keeps a record if it is
+// newer than its object in the list. If the list lacks the object, replace keeps the record if it is newer than the
+// list.
 func (r *records) replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	for key, old := range r.held {
 		listed, ok := list[key]

@@ -74,8 +74,8 @@ func (r *Resource) Put(key types.NamespacedName, record Record) bool {
 	return r.records.put(key, record)
 }
 
-// Drop removes the record of an object whose deletion the watch reports. resourceVersion is that of the deletion: Drop
-// keeps a record that is newer. It reports whether it removed the record.
+// Drop removes the record of an object whose deletion the watch reports. resourceVersion is that of the deletion. Drop
+// keeps a record that is newer than the deletion. It reports whether it removed the record.
 func (r *Resource) Drop(key types.NamespacedName, resourceVersion string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,8 +90,9 @@ func (r *Resource) DropGone(key types.NamespacedName, uid types.UID) {
 	r.records.dropGone(key, uid)
 }
 
-// Replace stores the records of a complete list. resourceVersion is that of the list. Replace keeps each record that is
-// newer than what the list tells about its object. The state becomes Listed.
+// Replace stores the records of a complete list. resourceVersion is that of the list. Replace keeps a record if it is
+// newer than its object in the list. If the list lacks the object, Replace keeps the record if it is newer than the
+// list. The state becomes Listed.
 func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +100,8 @@ func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion
 	r.state = Listed
 }
 
-// MarkForbidden records that the collector may not list the resource. It reports whether the state was another one
-// before.
+// MarkForbidden records that the member does not allow the collector to list the resource. It returns false if the
+// state was Forbidden already.
 func (r *Resource) MarkForbidden() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
