@@ -40,8 +40,8 @@ type rendering struct {
 	result  []*unstructured.Unstructured
 	depths  []int // for each object in result, an upper bound of its nesting depth; 0 if no override has targeted the object
 	budget  jsonpatch.Budget
-	// rehearsing is true in ValidateWork, which has no real member. An operation that fails there could work for a real
-	// member, so ValidateWork skips it, unless it fails because of its cost.
+	// rehearsing is true in ValidateWork, which has no real member. ValidateWork reports an operation that exceeds the work
+	// limit. It skips an operation that fails for another reason, because the operation could work for a real member.
 	rehearsing bool
 }
 
@@ -119,7 +119,7 @@ func (r *rendering) patch(o *override, index int) *Error {
 	if err := r.budget.Take(metadataEntries(obj.Object)); err != nil {
 		return o.patch[last].failed(o.index, last, m, err)
 	}
-	// Compare only the object after all operations: one operation may move a protected field away, and a later one may move it back.
+	// Decide by the object after all operations: one operation can move a protected field away, and a later one can move it back.
 	_, t := protectedChange(original.Object, obj.Object)
 	if t != nil && crossed == nil {
 		crossed = o.patch[last].failed(o.index, last, m, t)
@@ -160,7 +160,7 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 	}
 	gvk := original.GroupVersionKind()
 	if !isStrategic(gvk) && o.directive != "" {
-		return fail("", fmt.Sprintf("%s is a directive of the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch",
+		return fail("", fmt.Sprintf("%s is a directive of the strategic merge, but the kind %s gets a JSON merge patch: to remove a field, use patch in place of merge",
 			o.directive, gvk.Kind), false)
 	}
 	merged, err := merge(obj.Object, gvk, o.merge, &r.budget)

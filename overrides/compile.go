@@ -33,8 +33,8 @@ type operation struct {
 	source *source // the source of the value (valueFrom); nil if the operation itself has a value
 }
 
-// Compile parses overrides for Apply. Validate refuses everything that Compile refuses, and more; its errors also name the exact field. Every
-// error of Compile is an *Error.
+// Compile parses overrides for Apply. Every error of Compile is an *Error. Validate refuses everything that Compile refuses, and more. The
+// errors of Validate also name the exact field.
 func Compile(list []v1alpha1.Override) (*Set, error) {
 	set := &Set{overrides: make([]override, 0, len(list))}
 	for i := range list {

@@ -99,7 +99,7 @@ func TestMergeErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ object, kind, merge, want string }{
 		"a directive for a kind without strategic merge": {
 			widget, "Widget", `{spec: {parts: [{name: a, $patch: delete}]}}`,
-			"overrides[0].merge: changing fields of Widget cog for member east: $patch is a directive of the strategic merge, but the kind Widget gets a JSON merge patch: to remove a field use patch",
+			"overrides[0].merge: changing fields of Widget cog for member east: $patch is a directive of the strategic merge, but the kind Widget gets a JSON merge patch: to remove a field, use patch in place of merge",
 		},
 		"a list where the kind has objects": {
 			deployment, "Deployment", `{spec: {template: {spec: {containers: [1]}}}}`,

@@ -23,8 +23,11 @@ const (
 const perScan = 16
 
 // takeMerge subtracts the cost of a strategic merge from the budget. It does so before the merge, because a running merge cannot be stopped. The
-// cost is quadratic in the length of lists with a merge key. If the patch has two items with the same value of the merge key, the merge first
-// adds items of the patch to the object's lists, and then merges these lists. The parameter more is the greatest number of items that it may add.
+// cost is quadratic in the length of lists with a merge key.
+//
+// If a list in the patch has two items with the same value of the merge key, the library merges the second one into the result of the
+// first. The lists in this result already have items of the patch. The parameter more is the greatest number of items that a list
+// can have gained in this way.
 func takeMerge(b *jsonpatch.Budget, object, patch map[string]any, schema strategicpatch.LookupPatchMeta, more int) error {
 	for key := range patch {
 		list := strings.TrimPrefix(strings.TrimPrefix(key, orderDirective), deleteDirective)
@@ -106,9 +109,9 @@ func isScalar(value any) bool {
 	return true
 }
 
-// mergeWork returns the cost, in units, to merge two lists by a merge key. The parameter there is the length of the object's list, and patched is
-// the length of the patch's list. The merge searches the object's list once for each item of the patch. Then it sorts the items of the patch, and
-// at each comparison it searches the list for both items again.
+// mergeWork returns the cost, in units, to merge two lists by a merge key. The parameter there is the length of the object's list, and
+// patched is the length of the patch's list. The merge searches the object's list once for each item of the patch. Then it sorts the items
+// of the patch. At each comparison of two items it searches the list for both of them again.
 func mergeWork(there, patched int) int64 {
 	all, own := int64(there+patched), int64(patched)
 	return perScan * (all*all + own*own*int64(bits.Len(uint(patched))))

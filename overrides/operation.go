@@ -41,10 +41,10 @@ func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 	switch {
 	case from.Op == v1alpha1.PatchTest && from.Value == nil && from.ValueFrom == nil:
-		// value: null never reaches this point as a value, because an API server drops the null. So a test without a value may
-		// be a test for null (RFC 6902, section 4.6).
+		// An API server drops a null, so an operation with the value null arrives here without a value. So a test without a
+		// value may be a test for null (RFC 6902, section 4.6).
 	case (from.Value == nil) == (from.ValueFrom == nil):
-		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (null counts as no value: to remove a field use op: remove)", from.Op)
+		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (null counts as no value; to remove a field, use op: remove)", from.Op)
 	case from.ValueFrom != nil:
 		if op.source, err = newSource(from.ValueFrom); err != nil {
 			return fmt.Errorf("valueFrom: %w", err)

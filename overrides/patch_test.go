@@ -156,7 +156,7 @@ func TestPatchErrorsNamePlaceCauseAndRemedy(t *testing.T) {
 		},
 		"a null to be added": {
 			patch: `[{op: add, path: /spec/x, value: null}]`,
-			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (null counts as no value: to remove a field use op: remove)`,
+			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (null counts as no value; to remove a field, use op: remove)`,
 		},
 		"moving into itself": {
 			patch: `[{op: move, from: /spec, path: /spec/template/spec}]`,
@@ -176,7 +176,7 @@ func TestPatchErrorsNamePlaceCauseAndRemedy(t *testing.T) {
 		},
 		"no value": {
 			patch: `[{op: add, path: /spec/x}]`,
-			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (null counts as no value: to remove a field use op: remove)`,
+			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (null counts as no value; to remove a field, use op: remove)`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

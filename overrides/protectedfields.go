@@ -82,7 +82,7 @@ func (p *protection) change(before, after map[string]any) *jsonpatch.Failure {
 	if jsonpatch.Equal(was, is) {
 		return nil
 	}
-	return &jsonpatch.Failure{Problem: fmt.Sprintf("this would change %s, which no override may: %s", p.path, p.why)}
+	return &jsonpatch.Failure{Problem: fmt.Sprintf("this would change %s, which no override may change: %s", p.path, p.why)}
 }
 
 // malformed returns a path and a Failure if the labels or annotations of an object have a form with which the manager cannot add the marks. For example,

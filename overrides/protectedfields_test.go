@@ -79,12 +79,12 @@ func TestNoOverrideMakesAReservedObject(t *testing.T) {
 	}
 }
 
-// upgraded is a Subscription as it is before the overrides if spec.upgrade names it: with AnnotationTargetCSV.
+// upgraded is a Subscription that spec.upgrade names, as package render passes it to the overrides: it has AnnotationTargetCSV already.
 const upgraded = `{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a, annotations: {federation.fairlead.dev/target-csv: a.v1.0.0}},
   spec: {installPlanApproval: Manual, channel: stable}}`
 
 func TestASubscriptionWithATargetStaysManual(t *testing.T) {
-	const want = "this would change /spec/installPlanApproval, which no override may: spec.upgrade names this Subscription"
+	const want = "this would change /spec/installPlanApproval, which no override may change: spec.upgrade names this Subscription"
 	for name, tc := range map[string]struct {
 		list []v1alpha1.Override
 		at   string
@@ -139,7 +139,7 @@ func TestTheErrorNamesTheFirstOperationOnAProtectedField(t *testing.T) {
 - {op: add, path: /spec/a, value: 1}
 - {op: add, path: /status, value: {}}
 - {op: add, path: /spec/b, value: 1}`), east)
-	want := "overrides[0].patch[1]: adding /status of Widget cog for member east: this would change /status, which no override may: only the member writes it"
+	want := "overrides[0].patch[1]: adding /status of Widget cog for member east: this would change /status, which no override may change: only the member writes it"
 	if err == nil || cmp.Diff(want, err.Error()) != "" {
 		t.Errorf("got %v, want %s", err, want)
 	}

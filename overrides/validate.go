@@ -79,7 +79,8 @@ func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required 
 	return errs
 }
 
-// cause returns the text of the error that err wraps. The text of err itself begins with a place, which the field path already names.
+// cause returns the text of the error that err wraps. The text of err itself begins with the path of a field. The
+// caller's field.Error names that field already.
 func cause(err error) string {
 	if wrapped := errors.Unwrap(err); wrapped != nil {
 		return wrapped.Error()
@@ -173,7 +174,7 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 		gvk := objects[i].GroupVersionKind()
 		if found != "" && !isStrategic(gvk) {
 			errs = append(errs, field.Invalid(path, found,
-				fmt.Sprintf("this is a directive of the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch", gvk.Kind)))
+				fmt.Sprintf("this is a directive of the strategic merge, but the kind %s gets a JSON merge patch: to remove a field, use patch in place of merge", gvk.Kind)))
 			break
 		}
 	}

@@ -165,8 +165,8 @@ func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha
 		case kind == v1alpha1.KindClusterFederated:
 			errs = append(errs, field.Forbidden(path, "a ClusterFederated holds only cluster-scoped objects; put namespaced objects into a Federated in namespace "+text))
 		case text != namespace:
-			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("Fairlead pushes the objects of a Federated into its own namespace, %q: "+
-				"leave it out, or write a Federated in namespace %s", namespace, text)))
+			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("Fairlead pushes the objects of a Federated into the Federated's own namespace, %q: "+
+				"leave this field out, or write a Federated in namespace %s", namespace, text)))
 		}
 	}
 	if r := reserved(obj); r != nil {

@@ -40,7 +40,7 @@ func TestValidateObjects(t *testing.T) {
 		"a custom kind that ends in List":     {object: "{apiVersion: example.com/v1, kind: AllowList, metadata: {name: a}, spec: {}}"},
 		"null where only the member writes":   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, creationTimestamp: null}, status: null}"},
 		"a name with a colon, as RBAC has":    {object: "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: 'a:b'}}"},
-		"another namespace":                   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}", want: []string{`spec.objects[0].metadata.namespace: Invalid value: "other": Fairlead pushes the objects of a Federated into its own namespace, "shop"`}},
+		"another namespace":                   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}", want: []string{`spec.objects[0].metadata.namespace: Invalid value: "other": Fairlead pushes the objects of a Federated into the Federated's own namespace, "shop"`}},
 		"a namespace in a cfed":               {kind: cfed, object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}", want: []string{"spec.objects[0].metadata.namespace: Forbidden: a ClusterFederated holds only cluster-scoped objects"}},
 		"a namespace that is a number":        {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: 1}}", want: []string{"spec.objects[0].metadata.namespace: Invalid value: it has to be a string"}},
 		"no apiVersion":                       {object: "{kind: ConfigMap, metadata: {name: a}}", want: []string{"spec.objects[0].apiVersion: Required value"}},

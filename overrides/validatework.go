@@ -14,9 +14,9 @@ import (
 )
 
 // ValidateWork returns a fault if the overrides that select every member exceed the work limit. It applies these overrides for a member without a name and
-// without labels. An operation that fails there could work for a real member, so ValidateWork skips it. Admission and hostctl call
-// ValidateWork after Validate has found no fault. More overrides may select a real member, and exceed the limit together; Set.Apply
-// returns that error.
+// without labels. An operation that fails for this member could work for a real one, so ValidateWork skips it. Admission and hostctl call
+// ValidateWork after Validate has found no fault. More overrides can select a real member. If all of them together exceed the limit, only
+// Set.Apply returns an error, for that member.
 func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	set, err := Compile(spec.Overrides)
 	if err != nil {

@@ -107,7 +107,7 @@ overrides:
 	}
 	_, err := r.For(selection.Member{Name: "west"})
 	var e *overrides.Error
-	if !errors.As(err, &e) || e.Override != 1 || e.Member != "west" || !strings.Contains(err.Error(), "no override may: spec.upgrade names this Subscription") {
+	if !errors.As(err, &e) || e.Override != 1 || e.Member != "west" || !strings.Contains(err.Error(), "no override may change: spec.upgrade names this Subscription") {
 		t.Errorf("the override of installPlanApproval must be an error for west: %v", err)
 	}
 	if _, err := r.For(selection.Member{Name: "north"}); err != nil {

@@ -69,7 +69,8 @@ func (s *Sandbox) Binaries() string { return filepath.Join(s.dir, "bin") }
 // KubectlCache returns the folder for kubectl's cache, a value for KUBECACHEDIR. Down removes it with the sandbox.
 func (s *Sandbox) KubectlCache() string { return filepath.Join(s.dir, "kubectl-cache") }
 
-// Options returns the options of the sandbox, merged from every call of Up. It leaves out options that only concern the call itself.
+// Options returns the options of the sandbox, merged from every call of Up. It leaves out the options that concern
+// only a single call.
 func (s *Sandbox) Options() Options { return s.state.get().Options.options(s.Name) }
 
 // Clusters returns the names of the clusters of the sandbox: host, member-1, …
@@ -117,7 +118,8 @@ func (s *Sandbox) RESTConfig(name string) (*rest.Config, error) {
 	return c.REST()
 }
 
-// Port returns a loopback port that any program can use. As long as the sandbox exists, a cluster has the same port for the same key.
+// Port reserves a loopback port for a program of the cluster with this name, and returns the port. key names the purpose of the port, for
+// example "webhook". As long as the sandbox exists, Port returns the same port for the same cluster and key.
 func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 	if _, err := s.Cluster(name); err != nil {
 		return 0, err
@@ -151,12 +153,12 @@ func (s *Sandbox) AddProcess(ctx context.Context, p supervisor.Process) error {
 	return s.super.Apply(ctx, p)
 }
 
-// RemoveProcess ends a process for good.
+// RemoveProcess ends a process. The supervisor never starts it again.
 func (s *Sandbox) RemoveProcess(ctx context.Context, cluster, name string) error {
 	return s.super.Remove(ctx, cluster, name)
 }
 
-// WaitReady waits until the named processes of a cluster are ready; without names, until all of them are.
+// WaitReady waits until the named processes of a cluster are ready. Without names it waits for all processes of the cluster.
 func (s *Sandbox) WaitReady(ctx context.Context, cluster string, names ...string) error {
 	return s.super.WaitReady(ctx, cluster, names...)
 }
@@ -258,7 +260,8 @@ func (s *Sandbox) writeKubeconfig() error {
 	return cluster.WriteKubeconfig(filepath.Join(s.dir, "kubeconfig"), all)
 }
 
-// Supervise is the supervisor of the sandbox with this name. The command `hostctl sandbox supervise` calls it. Up starts that command; users do not.
+// Supervise runs the supervisor of the sandbox with this name in this process. The command `hostctl sandbox supervise` calls it. Up starts
+// that command; users do not.
 func Supervise(name string, log io.Writer) error {
 	s, err := Open(name)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// planned returns a sandbox with all its files, none of whose processes runs.
+// planned returns a sandbox that is planned and not started: its state lists the clusters, but none of their processes runs.
 func planned(t *testing.T, o Options) *Sandbox {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

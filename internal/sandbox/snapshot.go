@@ -113,8 +113,9 @@ func exchange(c cluster.Spec) error {
 	return nil
 }
 
-// settleRestore puts back the earlier data if a restore was interrupted between the two renames of exchange. Without a folder etcd would start with no data at
-// all. Other folders that the interrupted restore left stay until the next restore.
+// settleRestore puts back the earlier data if a restore was interrupted between the two renames of exchange. The data folder is then
+// missing, and etcd would start without any data. settleRestore leaves the other folders of the interrupted restore where they are, until
+// the next restore.
 func settleRestore(c cluster.Spec) error {
 	if _, err := os.Lstat(c.Data()); !errors.Is(err, os.ErrNotExist) {
 		return err

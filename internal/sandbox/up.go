@@ -107,7 +107,8 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Programs, argv
 	return pruneBinaries(s.cache)
 }
 
-// plan writes the clusters that the sandbox with this name has to have into its state. cache is the folder of all sandboxes.
+// plan brings the state st of the sandbox with this name up to date: it merges the options o into the state, and adds the clusters that are
+// missing. cache is the folder of all sandboxes.
 func plan(st *state, cache, name string, o Options, set binaries.Programs) error {
 	if st.Created.IsZero() {
 		st.Created = time.Now().UTC().Truncate(time.Second)
@@ -144,7 +145,8 @@ func plan(st *state, cache, name string, o Options, set binaries.Programs) error
 	return nil
 }
 
-// bringUp starts all clusters at the same time, which is faster: some clusters wait while others use the CPU. An error of one cluster does not stop the others.
+// bringUp starts all clusters at the same time. That is faster than one after the other, because a cluster often waits and leaves the CPU
+// to the others. An error of one cluster does not stop the others.
 func (s *Sandbox) bringUp(ctx context.Context, p *progress.Printer) error {
 	specs := s.specs()
 	errs := make([]error, len(specs))

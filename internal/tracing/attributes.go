@@ -18,7 +18,7 @@ const (
 	SpanPlace = "place"
 	// SpanRender is the step that renders the objects for each member.
 	SpanRender = "render"
-	// eventState is the event of a member's span when the state or the reason of the member changes.
+	// eventState is the event that the Tracer adds to a member's span when the state or the reason of the member changes.
 	eventState = "state"
 )
 
@@ -62,7 +62,7 @@ type Outcome string
 // with another outcome, they end with the same outcome. A span of a member may end earlier. Its outcome is then the state
 // of the member (Healthy, Stalled or Held), or Superseded.
 const (
-	// Healthy means that all placed members have the revision and are Healthy, and the status says so.
+	// Healthy means that, by the status, all placed members have the update revision and are Healthy.
 	Healthy Outcome = "Healthy"
 	// NotPlaced means that the wrapper is placed on no member.
 	NotPlaced Outcome = "NotPlaced"
@@ -70,11 +70,13 @@ const (
 	Invalid Outcome = "Invalid"
 	// RolledBack means that the rollout took the members back to an earlier revision.
 	RolledBack Outcome = "RolledBack"
-	// Superseded means that the wrapper has a newer generation, or the member another desired state.
+	// Superseded means that the wrapper has a newer generation. On a span of a member it can also mean that the member got
+	// another desired state.
 	Superseded Outcome = "Superseded"
 	// Deleted means that the wrapper is being deleted, or is gone.
 	Deleted Outcome = "Deleted"
-	// Evicted means that the manager followed too many later generations at the same time.
+	// Evicted means that the Tracer gave up this generation, the oldest, because it already followed
+	// maxGenerations wrappers when a new one came.
 	Evicted Outcome = "Evicted"
 	// Interrupted means that the manager stopped.
 	Interrupted Outcome = "Interrupted"

@@ -16,7 +16,8 @@
 //
 // The work is asynchronous: a reconcile places and renders, a member's queue applies, and a later reconcile finds the
 // member Healthy. So the Tracer keeps the open spans in a table. The table holds maxGenerations wrappers and maxMembers
-// members. Past that the oldest generation ends with outcome Evicted, and further members get no span.
+// members. If there are more wrappers, the oldest generation ends with outcome Evicted. If there are more members, they
+// get no span.
 //
 // Spans hold names of wrappers and members, revisions, counts, states, and reasons. They hold no message and no name of
 // an object, because such texts come from authors and members and may contain secrets. A reason may come from a member,

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxApplies is the largest number of passes of one member that get a span each. Of further passes the Tracer records
-// only the number: a member that refuses an object gets a pass every two minutes.
+// maxApplies is the largest number of passes of one member that get a span each. The Tracer only counts further passes.
+// Without a limit there would be too many spans: a member that refuses an object gets a pass every two minutes.
 const maxApplies = 16
 
 // memberSpan is the open span of a member whose desired state has changed.
@@ -55,8 +55,8 @@ func (t *Tracer) Changed(w v1alpha1.WrapperIdentity, memberName, revision string
 type Pass struct {
 	// Began is the time at which the pass began. The pass ends now.
 	Began time.Time
-	// Objects is the number of desired objects that the pass got to. Rejected is the number of those that the member
-	// refused.
+	// Objects is the number of desired objects that the pass reached before it ended. Rejected is the number of those
+	// that the member refused.
 	Objects, Rejected int
 	// Result is done, incomplete or error, as in the metric fairlead_pushes_total.
 	Result string

@@ -230,7 +230,8 @@ func TestAFailedStepIsRecordedEachTimeAndASuccessfulOneOnce(t *testing.T) {
 	}
 }
 
-// A pass that began before the member got another desired state belongs to the earlier one.
+// A pass can begin before the member gets another desired state, and end after that. The span of the new desired state must
+// not record it.
 func TestAPassOfAnotherRevisionOrGenerationIsNotRecorded(t *testing.T) {
 	r := newRecorder(t)
 	earlier := web
@@ -341,8 +342,8 @@ func canaries(t *testing.T) []string {
 	return all
 }
 
-// A member may put any text into the reason of an object. By a refusal, its API server may do so with the reason of a
-// pass.
+// A member can put any text into the reason of an object. Its API server can also put any text into a refusal, and so into the
+// reason of a pass.
 func TestNoSecretGetsIntoATrace(t *testing.T) {
 	r := newRecorder(t)
 	r.Begin(web, 0)

@@ -39,7 +39,8 @@ func ordered(v string) (string, error) {
 	}
 	switch {
 	case !semver.IsValid(v), strings.HasPrefix(v, development):
-		// Two such versions differ only in the hashes of their commits, which have no order in time.
+		// A development version without a time has only the hash of its commit, and hashes do not tell which commit is
+		// later.
 		return "", fmt.Errorf("version %q cannot be compared with other versions", v)
 	case module.IsPseudoVersion(v) && semver.Major(v)+semver.MajorMinor(v) == "v0v0.0":
 		t, err := module.PseudoVersionTime(v)
@@ -51,8 +52,8 @@ func ordered(v string) (string, error) {
 	return semver.Canonical(v), nil
 }
 
-// MinorsApart returns by how many minor versions two releases differ. If their major versions differ, minors is larger
-// than any number that a caller allows. ok is false if one of the two versions is no release.
+// MinorsApart returns by how many minor versions two releases differ. If their major versions differ, minors is
+// 65,536: more than any caller accepts. ok is false if one of the two versions is no release.
 func MinorsApart(a, b string) (minors int, ok bool) {
 	first, okFirst := minor(a)
 	second, okSecond := minor(b)

@@ -269,8 +269,8 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 	return nil, d.excerpts.notContainer(path, at, node)
 }
 
-// isMetadataMap reports whether p is the path of a label or annotation, and p[i] is "metadata", "labels" or "annotations" in it. add creates these
-// maps if they are missing.
+// isMetadataMap reports whether p is the path of a label or annotation, and its token p[i] is "metadata", "labels" or "annotations". The
+// operation add creates these maps if they are missing.
 func isMetadataMap(p jsonpointer.Pointer, i int) bool {
 	labels := len(p) - 2
 	if labels < 1 || p[labels-1] != "metadata" || (p[labels] != "labels" && p[labels] != "annotations") {

@@ -30,8 +30,9 @@ func (d *Document) take(op *Operation) error {
 }
 
 // deepen updates the upper bound of the object's depth before an operation, and returns a Failure if the object could become too deep. The
-// function reaches computes the depth that the operation can reach from the depth before it. The limit here is a loose one: it only keeps
-// recursive functions from exhausting the stack. Package render checks the final object against strictjson.MaxDepth.
+// function reaches gets the object's depth before the operation. It returns the depth down to which the operation can write. The limit here
+// is a loose one: it only keeps recursive functions from exhausting the stack. Package render checks the final object against
+// strictjson.MaxDepth.
 func (d *Document) deepen(reaches func(depth int) int) error {
 	const limit = 8 * strictjson.MaxDepth
 	if guess := max(*d.depth, reaches(*d.depth)); guess <= limit {

@@ -22,8 +22,9 @@ type Null struct {
 	Within string
 }
 
-// Nulls returns the nulls in an object, sorted by key. The parameter at is the path of the object, with which the paths of the nulls begin; nil if
-// they begin with a key of the object. Nulls leaves creationTimestamps out: many Go programs print them as null, and no member refuses that.
+// Nulls returns the nulls in an object, sorted by key. The paths of the nulls begin with the parameter at, the path of the object. If at is
+// nil, they begin with a key of the object. Nulls leaves creationTimestamps out: many Go programs print them as null, and no member refuses
+// that.
 func Nulls(object map[string]any, at *field.Path) []Null {
 	return nullsIn(object, at, "")
 }

@@ -33,7 +33,7 @@ type errand struct {
 	Objects int `json:"objects"`
 }
 
-// atOnce bounds the wrappers for which the process sends requests to one cluster at the same time. Each has one request in flight.
+// atOnce is the largest number of requests that the process has in flight to one cluster. They are for different wrappers.
 const atOnce = 4
 
 // runErrand is the main function of the process of the work "floor". It reads an errand from standard input and sends the requests.

@@ -20,7 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// bed is the sandbox on which the works run, with the federation that they measure. The works are functions with a *bed.
+// bed is the sandbox on which the works run, with the federation that they measure. Each work is a function
+// that gets a *bed.
 type bed struct {
 	options
 	measured federation
@@ -31,7 +32,8 @@ type bed struct {
 	members  []*cluster
 	// delivered are the wrappers that W1 has created. Later works use them.
 	delivered []client.Object
-	// painted counts how often a work has changed all delivered wrappers. The next colour comes from it.
+	// painted counts how often a work has changed all delivered wrappers. A work writes this number into the key colour of their
+	// ConfigMaps, so that each change is a new value.
 	painted int
 }
 

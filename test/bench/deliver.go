@@ -25,7 +25,7 @@ const (
 	payload = 1024
 	// authors is how many wrappers the bench writes at the same time.
 	authors = 16
-	// patience bounds the wait for a condition. Works take seconds.
+	// patience is the longest time for which the bench waits for a condition. After it, the work has failed.
 	patience = 10 * time.Minute
 )
 
@@ -91,7 +91,7 @@ func (b *bed) allReady(ctx context.Context, all []client.Object) error {
 	for _, w := range all {
 		generations[client.ObjectKeyFromObject(w)] = w.GetGeneration()
 	}
-	// Poll rarely: to list all wrappers often would cost more CPU than the work.
+	// Poll rarely: to list all wrappers often would cost more CPU than the work that the bench measures.
 	return b.untilEach(ctx, 2*time.Second, patience, func(ctx context.Context) (string, error) {
 		at, err := b.measured.ready(ctx, b)
 		if err != nil {
@@ -137,7 +137,7 @@ func (m *meter) allThere(ctx context.Context, prefix string, n int) (last time.T
 	return last, err
 }
 
-// deliver runs the work W1.
+// deliver runs the work W1: it delivers the objects to the members.
 func deliver(ctx context.Context, b *bed) (*reading, error) {
 	const prefix = "bench"
 	if err := b.makeNamespaces(ctx, prefix); err != nil {
@@ -182,7 +182,7 @@ func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []cl
 	return r, all, err
 }
 
-// change runs the work W3.
+// change runs the work W3: it changes one field of every object.
 func change(ctx context.Context, b *bed) (*reading, error) {
 	stop, err := b.profile(ctx, "W3")
 	if err != nil {

@@ -188,8 +188,8 @@ func hold() error {
 	})
 }
 
-// settle waits until all connections have opened their watches and have been probed. It takes an unchanged number of goroutines for
-// three seconds as the sign of that.
+// settle waits until all connections have opened their watches and have been probed. It assumes this when the number of goroutines has
+// not changed for three seconds.
 func settle(ctx context.Context) error {
 	n, since := runtime.NumGoroutine(), time.Now()
 	for time.Since(since) < 3*time.Second {

@@ -23,8 +23,9 @@ const pprofAddress = "127.0.0.1:6069"
 // profileSeconds is the length of a CPU profile. On two cores W1 and W3 take about as long.
 const profileSeconds = 110
 
-// profile starts CPU profiles, with PROFILE=1: of the manager, and of the API servers of the host and of the first member. stop waits until
-// the profiles end, and then saves a heap profile of the manager. A peer's manager serves no profiles.
+// profile starts CPU profiles of the manager, and of the API servers of the host and of the first member. Without PROFILE=1 it does
+// nothing. The returned function stop waits until the profiles end, and then saves a heap profile of the manager. A peer's manager serves
+// no profiles.
 func (b *bed) profile(ctx context.Context, name string) (stop func() error, err error) {
 	if b.profiles == "" {
 		return func() error { return nil }, nil

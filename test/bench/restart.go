@@ -17,8 +17,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// startAgain runs the work W5. The reading is the cost of a graceful restart: from SIGTERM until the next manager is idle. Only the
-// field Seconds concerns another restart: it is the time from a SIGKILL until a new object is on every member.
+// startAgain runs the work W5, which restarts the manager twice. The reading has the cost of the first restart, a graceful one: from
+// SIGTERM until the next manager is idle. Only the field Seconds is about the second restart: it is the time from SIGKILL until a new
+// object is on every member.
 func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	r, err := b.endGracefully(ctx)
 	if err != nil {
@@ -32,7 +33,7 @@ func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// endGracefully ends the manager with SIGTERM, and measures until the next manager is idle.
+// endGracefully ends the manager with SIGTERM, and returns the cost from then until the next manager is idle.
 func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type goal struct {
 	unit string
 	of   func(*reading) float64
 	// counts is true if the figure grows with the number of objects. A trial has fewer objects, so it would meet the
-	// goal too easily: the table does not compare the two then.
+	// goal too easily. So the table of a trial does not compare the figure with the goal.
 	counts bool
 }
 

@@ -20,9 +20,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// The work "trouble" measures the cost of evidence: 200 wrappers with a Deployment each are on every member, first all of them
-// healthy, and then 50 with pods that crash. The pods are simulated. KWOK gives a crashing pod its first status, and the bench plays
-// the kubelet that restarts its container.
+// The work "trouble" measures the cost of evidence. It delivers 200 wrappers with a Deployment each to every member. First all
+// Deployments are healthy, and then the pods of 50 crash. The pods are simulated. KWOK gives a crashing pod its first status, and the
+// bench plays the kubelet that restarts its container.
 const (
 	troubleWork     = "trouble"
 	troubleWrappers = 200
@@ -31,7 +31,7 @@ const (
 	troubleTime = 60 * time.Second
 	// restartEvery is how often a container restarts. A kubelet waits longer after each crash, up to five minutes.
 	restartEvery = 5 * time.Second
-	// writesEvery is the time in which a wrapper in trouble may cost the host one write.
+	// writesEvery is a limit: within this time, a wrapper with crashing pods may cause at most one write to the host.
 	writesEvery = 10 * time.Second
 )
 

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// as returns a client for the host that acts as this user, with all rights.
+// as returns a client for the host. The client impersonates this user, with all rights.
 func as(user string) client.Client {
 	GinkgoHelper()
 	config, err := fleet.RESTConfig(provider.Host)
@@ -85,8 +85,8 @@ func (e edited) annotation(ctx SpecContext) string {
 	return reread(ctx, e.w)(Default).Annotations[v1alpha1.AnnotationAuthor]
 }
 
-// authors returns who wrote each revision, as `hostctl rollout history` reports it: "AUTHOR", or "AUTHOR+USER" if USER was the last
-// to write the content of an earlier revision again.
+// authors returns the users who wrote each revision, as `hostctl rollout history` reports them: "AUTHOR", or "AUTHOR+USER" if users
+// have written the same content again later, and USER was the last of them.
 func (e edited) authors(ctx SpecContext) []string {
 	GinkgoHelper()
 	got := fleet.Hostctl(ctx, "rollout", "history", e.w.Name, "-n", e.w.Namespace, "-o", "json")
@@ -110,8 +110,8 @@ func (e edited) authors(ctx SpecContext) []string {
 }
 
 // bypass makes the API server skip the mutating webhooks for the wrapper's namespace, until the test calls undo. An API server
-// needs some time to use a changed configuration, so bypass sends edits as dry runs until their result shows the change:
-// only the webhook writes the user's name into the annotation.
+// needs some time to use a changed configuration. So bypass sends edits as dry runs until the annotation in their result no longer
+// has the user's name: only the webhook writes the name there. undo waits in the same way until the name is there again.
 func (e edited) bypass(ctx SpecContext) (undo func()) {
 	GinkgoHelper()
 	const name, user = "not-in-this-shop", "probe"

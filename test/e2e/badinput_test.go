@@ -77,7 +77,7 @@ spec:
 			strings.Repeat("\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", 2), "spec.objects[1]", "ConfigMap a is objects[0] already"),
 		Entry("an object in another namespace", "  placement: {clusters: {names: [member-1]}}\n"+
 			"  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: elsewhere}}]",
-			"spec.objects[0].metadata.namespace", "leave it out, or write a Federated in namespace elsewhere"),
+			"spec.objects[0].metadata.namespace", "leave this field out, or write a Federated in namespace elsewhere"),
 		Entry("an override of metadata.name", "  placement: {clusters: {names: [member-1]}}\n  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\n"+
 			"  overrides: [{target: {kind: ConfigMap}, patch: [{op: replace, path: /metadata/name, value: b}]}]",
 			"spec.overrides[0].patch[0].path", "no override may change /metadata/name"),

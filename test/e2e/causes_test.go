@@ -54,7 +54,7 @@ func simulatedFailure(name, how string) *unstructured.Unstructured {
 	return withPods(name, "sandbox.fairlead.dev/fails: "+how, `containers: [{name: app, image: "shop/app:9", resources: {limits: {memory: 64Mi}}}]`)
 }
 
-// kubeconfigAs writes a kubeconfig for the host that impersonates a user, and returns its path.
+// kubeconfigAs writes a kubeconfig for the host with which a client impersonates a user, and returns its path.
 func kubeconfigAs(user string) string {
 	GinkgoHelper()
 	config, err := clientcmd.LoadFromFile(fleet.Host.Kubeconfig)
@@ -78,7 +78,7 @@ type fault struct {
 	words   []string
 	// sign is the kind of the object on the member whose creation is the first sign of the fault; "" for an event.
 	sign string
-	// prepare makes the namespace on the member, with what causes the fault; nil for nothing.
+	// prepare creates the namespace on the member, and the cause of the fault. It is nil if the wrapper alone causes the fault.
 	prepare func(ctx context.Context, member *TestCluster, namespace string)
 
 	placed *v1alpha1.Federated
@@ -244,7 +244,7 @@ func (f *fault) firstSign(ctx context.Context) (at time.Time, of string) {
 	return at, of
 }
 
-// isTold reports whether the host tells the fault now, with the state that the fault ends in.
+// isTold reports whether the wrapper's line on the host now has the reason and the words of the fault, and also its final state.
 func (f *fault) isTold(ctx context.Context) bool {
 	if fleet.Host.Get(ctx, keyOf(f.placed), f.placed) != nil {
 		return false

@@ -57,8 +57,8 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		for _, a := range counting {
 			name := a.cluster.delivery(ctx, w).Name
 			object, record := "patch configmaps "+shop+"/one-07", "patch deliveries fairlead-system/"+name
-			// A change takes one write of the object and one of the Delivery, which records it. The manager writes the
-			// Delivery before the object too, unless it has read a heartbeat of the member's collector (ADR 24).
+			// A change takes one write of the object, and after it one of the Delivery, which records the change. Without a
+			// recent heartbeat of the member's collector, the manager also writes the Delivery before the object (ADR 24).
 			Eventually(ctx, a.writesFor).WithArguments(shop).Should(Or(ConsistOf(object, record), ConsistOf(object, record, record)))
 		}
 	})
@@ -121,7 +121,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 //
 // It first waits until the namespaces that earlier specs have deleted on the host are gone. While such a namespace is
 // terminating, its wrappers exist. Afterwards their Deliveries are orphans, because the manager removes nothing from members
-// when a wrapper is deleted only together with its namespace.
+// if a wrapper is deleted only because its namespace is deleted.
 func deleteOrphans(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) (terminating []string) {

@@ -199,7 +199,7 @@ func (f *TestFleet) run(ctx context.Context, stdin, program string, args ...stri
 	return Run{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// Outage stops a member. After the spec it starts the member again, which does nothing if the spec has done so.
+// Outage stops a member. After the spec it starts the member again, unless the spec has already started it.
 func (f *TestFleet) Outage(ctx context.Context, name string) {
 	GinkgoHelper()
 	DeferCleanup(func(ctx SpecContext) { Expect(f.Start(ctx, name)).To(Succeed()) }, NodeTimeout(upWithin))

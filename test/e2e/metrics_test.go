@@ -108,7 +108,8 @@ var _ = Describe("When Prometheus scrapes the manager", needsProcesses, func() {
 				missing = append(missing, name[1])
 			}
 		}
-		// No repair is undone here, and the collectors of the sandbox run outside the manager.
+		// These two metrics have no series here: no other client undoes the manager's repairs again and again, and the collectors of
+		// the sandbox run outside the manager.
 		Expect(missing).To(ConsistOf("fairlead_contested_pairs", "fairlead_member_collector_token_expire_timestamp_seconds"),
 			"the documentation lists a metric that the manager does not export")
 		for _, found := range regexp.MustCompile(`(?m)^# TYPE (fairlead_[a-z_]+) `).FindAllStringSubmatch(text, -1) {

@@ -24,8 +24,8 @@ import (
 
 const clusterExtension = "ClusterExtension.v1.olm.operatorframework.io"
 
-// settled bounds the time until a ClusterExtension is Healthy. The collector waits until its status has not changed for ten
-// seconds.
+// settled bounds the time until a ClusterExtension is Healthy. The collector waits until the status of the ClusterExtension
+// has not changed for ten seconds.
 const settled = 90 * time.Second
 
 // serveClusterExtensions installs a CRD of ClusterExtension with few fields on a member. OLM v1 is not installed there: the specs

@@ -24,7 +24,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// startHostctl starts hostctl. The function interrupt sends it what Ctrl-C sends, waits for its end, and returns its exit code.
+// startHostctl starts hostctl. The function interrupt sends SIGINT to hostctl, as Ctrl-C does, waits until hostctl has ended, and returns
+// the exit code.
 func (f *TestFleet) startHostctl(args ...string) (stdout, stderr *gbytes.Buffer, interrupt func() int) {
 	GinkgoHelper()
 	kubeconfig, err := f.Kubeconfig("")

@@ -140,7 +140,7 @@ var _ = Describe("Storage", func() {
 			},
 		}
 		Expect(member.Create(ctx, volume)).To(Succeed())
-		// This cleanup runs before the one of newShop, which deletes the claim with its namespace.
+		// Cleanups run in reverse order. So this cleanup runs before the one of newShop, which deletes the namespace with the claim.
 		DeferCleanup(func(ctx SpecContext) { Expect(member.Delete(ctx, volume)).To(Succeed()) })
 		expectReady(ctx, data)
 	})

@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// serveOwnCatalog serves a catalog on a member that only this spec uses, and returns its address. The server stops after the spec.
+// serveOwnCatalog makes a member serve a catalog of its own for this spec, and returns the address of the catalog. The server stops after
+// the spec.
 func serveOwnCatalog(ctx context.Context, member, name string, bundles ...olm.Bundle) (address string) {
 	GinkgoHelper()
 	target, err := fleet.Sandbox.OLMCluster(member)

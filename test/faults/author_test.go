@@ -42,8 +42,8 @@ type author struct {
 	// atDeath is the state of the members when the program died. kept is the part of it that must stay on the
 	// members. Method died sets both.
 	atDeath, kept fleetState
-	// settled and recordedAtDeath are renderings that the Delivery on east recorded: settled before the test wrote the
-	// states of scenario.during, recordedAtDeath when the program died.
+	// settled is the rendering that the Delivery on east recorded before the test wrote the states of scenario.during.
+	// recordedAtDeath is the rendering that it recorded when the program died.
 	settled, recordedAtDeath string
 	// wrappers are the names of all wrappers that method write has written. claims is true once one of these wrappers had
 	// a PersistentVolumeClaim.

@@ -109,7 +109,8 @@ func (a *author) checkAsked(s *scenario, last *desiredState) {
 	}
 }
 
-// recorded returns the rendering that the Delivery on east records, or "" if there is no Delivery or it has no target.
+// recorded returns the rendering that the Delivery on east records, or "" if there is no Delivery or its field
+// spec.target is not set.
 func (a *author) recorded() string {
 	a.t.Helper()
 	d := a.deliveryOf(web)

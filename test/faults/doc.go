@@ -12,8 +12,8 @@
 //   - An *intent* is the manager's write of a Delivery before it writes objects. A *record* is its write of the Delivery
 //     after that. The manager leaves out the intent where nothing can be lost without it.
 //   - A *history* is the actions of users before the program died, while it died and while it was dead.
-//   - The *model* computes from the history which objects the members must have in the end. It needs one fact more: the
-//     Delivery at the death shows which objects the wrapper has left for good. A user can read the Delivery too.
+//   - The *model* computes from the history which objects the members must have in the end. It also reads
+//     the Delivery as it was at the death, which shows which objects the wrapper has left for good. Users can read it too.
 //
 // Proxies in front of the real API servers cut the calls; no fake client does. So the whole program dies, with its caches,
 // queues and connections, while the API servers keep running, as in production. The proxies know a life by its user

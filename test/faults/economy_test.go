@@ -25,8 +25,8 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 	a.write(nil)
 	a.rest([]*desiredState{ready, nil})
 
-	// The manager writes an intermediate status when work has been unfinished for a second. The clock stands still here, so
-	// it never does, however slow the machine is.
+	// The manager writes an intermediate status if work is still unfinished after a second. The clock stands still here, so
+	// the manager writes no intermediate status, however slow the machine is.
 	clk.freeze(true)
 	defer clk.freeze(false)
 	var (

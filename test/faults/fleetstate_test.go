@@ -85,8 +85,8 @@ func (a *author) objectsOn(ctx context.Context, member string) (map[string]clien
 	return found, nil
 }
 
-// The constant gone takes the place of the name of a deleted wrapper in a fleetState. ofGone is the suffix of this wrapper's
-// objects and entries.
+// In a fleetState, the constant gone stands in place of the name of a deleted wrapper. ofGone is the end of the text of each
+// object and entry that belongs to a deleted wrapper.
 const (
 	gone   = "a deleted wrapper"
 	ofGone = " of " + gone
@@ -164,8 +164,8 @@ func (a *author) checkStatus(ctx context.Context, h history) string {
 	return ""
 }
 
-// stalled returns "" once the wrapper's status reports each of its members as Stalled. Members do that here because their API
-// servers refuse an object of the wrapper.
+// stalled returns "" once the wrapper's status reports each of its members as Stalled. restOr calls it only for a wrapper with
+// an object that the members' API servers refuse.
 func (a *author) stalled(ctx context.Context, last *desiredState) string {
 	w := a.wrapper()
 	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {

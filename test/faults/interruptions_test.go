@@ -21,7 +21,7 @@ var (
 	two  = map[string]string{"a": "1", "b": "1"}
 	// adopted are objects that a wrapper can adopt: b has the content of the other owner's object b.
 	adopted = map[string]string{"a": "1", "b": foreignContent}
-	// update has the objects of the variable one with another content of object a, and also object b.
+	// update is an update from the state in the variable one: it changes the content of object a and adds object b.
 	update = map[string]string{"a": "2", "b": "1"}
 	// updated places the objects of the variable update on east. In most of these scenarios the manager dies during this update.
 	updated = []*desiredState{{objects: update, members: east}}

@@ -265,7 +265,7 @@ func toServed(t *testing.T, box *sandbox.Sandbox, o install.Options) install.Opt
 }
 
 // actAsKubelet calls report on each new pod of the manager, and writes the status that report sets, until the test ends. KWOK reports
-// every pod on a node as ready, so the caller's values have to keep the pods off the nodes.
+// every pod on a node as ready, so the caller has to give init values that keep the pods off the nodes.
 func actAsKubelet(t *testing.T, host client.Client, report func(*corev1.Pod)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -140,8 +140,8 @@ var notTried = []string{
 	"create federation.fairlead.dev memberreports",
 	"delete federation.fairlead.dev memberreports",
 	"get apps controllerrevisions", // to find the revision that it created just before a crash, whose name is not in the status yet
-	// An informer begins with a watch that sends the present objects, so it needs no list. It lists after a failure, and at
-	// API servers without WatchList. The permission get gives no more than list does.
+	// An informer begins with a watch that sends the present objects, so this test sees no list. The informer lists after a
+	// failure, and at API servers without WatchList. The permission get gives access to nothing that list does not show.
 	"get federation.fairlead.dev approvals",
 	"get federation.fairlead.dev clusterfederateds",
 	"get federation.fairlead.dev federateds",

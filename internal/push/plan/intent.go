@@ -62,7 +62,7 @@ func (c *Change) WhyIntent() string {
 func (o *ChangedObject) whyIntent(recalled *deliveries.Summary) string {
 	switch {
 	case o.UID == "":
-		return "the host does not remember the uid of an object"
+		return "the manager does not have the uid of an object in memory"
 	case o.ID.IsSecret():
 		return "no collector reads Secrets"
 	case o.ID == ObjectID{Kind: "Namespace", Name: o.ID.Name}:
@@ -70,7 +70,7 @@ func (o *ChangedObject) whyIntent(recalled *deliveries.Summary) string {
 	case o.GivesReplicas:
 		return "an object may need two writes, because its replicas are applied first"
 	case !recalled.IsObserved(o.ID.Group, o.ID.Kind, o.ID.Name):
-		return "the collector may not watch an object"
+		return "it is not certain that the collector watches an object"
 	}
 	return ""
 }

@@ -150,7 +150,7 @@ func (d *dependents) cannotKnow(verb, object string) memberapi.Trouble {
 	if d.unread != "" {
 		unknown = health.Clean(d.unread, 160)
 	}
-	t.Message += fmt.Sprintf("; the manager does not delete it while that might delete a claim with it (%s)", unknown)
+	t.Message += fmt.Sprintf("; the manager does not delete it as long as the deletion might also delete a claim (%s)", unknown)
 	if verb != "replacing" { // the annotation keep: "false" does not concern a replacement
 		t.Message += fmt.Sprintf("; to allow the deletion, annotate it %s: \"false\"", v1alpha1.AnnotationKeep)
 	}

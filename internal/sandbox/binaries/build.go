@@ -160,7 +160,7 @@ func (s Programs) buildOne(ctx context.Context, source string, t target, list pa
 func (s Programs) touch() error {
 	now := time.Now()
 	if err := os.Chtimes(s.Dir, now, now); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("marking the control planes as used: %w", err)
+		return fmt.Errorf("recording that the control planes are in use: %w", err)
 	}
 	return nil
 }

@@ -79,11 +79,11 @@ func askVersion(ctx context.Context, path string, args []string) (*utilversion.V
 	out, err := cmd.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("asked for its version: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("asking for its version: %w", context.Cause(ctx))
 	case errors.Is(err, syscall.ENOEXEC):
 		return nil, fmt.Errorf("it is not a program for this machine, %s/%s", runtime.GOOS, runtime.GOARCH)
 	case err != nil:
-		return nil, fmt.Errorf("asked for its version: %w", err)
+		return nil, fmt.Errorf("asking for its version: %w", err)
 	}
 	return parseVersion(string(out))
 }

@@ -65,7 +65,7 @@ func TestSuppliedProgramThatCannotBeUsed(t *testing.T) {
 		"a newer minor version": {func(path string) error { return script(path, "echo Kubernetes v1.37.0") },
 			"it is v1.37.0, and the sandbox needs v1.36"},
 		"no version":  {func(path string) error { return script(path, "echo hello") }, `asked for its version, it printed "hello"`},
-		"no answer":   {func(path string) error { return script(path, "exit 3") }, "asked for its version: exit status 3"},
+		"no answer":   {func(path string) error { return script(path, "exit 3") }, "asking for its version: exit status 3"},
 		"a folder":    {func(path string) error { return os.Mkdir(path, 0o755) }, "it is not an executable file"},
 		"a text file": {func(path string) error { return os.WriteFile(path, nil, 0o644) }, "it is not an executable file"},
 		"an empty file, as an interrupted download leaves it": {func(path string) error { return os.WriteFile(path, nil, 0o755) },

@@ -95,7 +95,7 @@ func (s *Step) Donef(format string, args ...any) {
 	s.end("✓ " + fmt.Sprintf(format, args...) + " (" + Seconds(time.Since(s.began)) + ")")
 }
 
-// Skip ends the step without a line, for example because the caller prints the error.
+// Skip ends the step and prints nothing, for example because the caller prints the error.
 func (s *Step) Skip() { s.end("") }
 
 // Fail ends the step with an error.

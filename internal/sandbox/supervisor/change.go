@@ -65,8 +65,8 @@ func (s *supervisor) startCluster(cluster string) {
 // endAll ends every process. The record still lists them, so the next supervisor starts them again. With a grace shorter than
 // stopGrace, all processes end at the same time, in no order.
 //
-// A second call returns at once. For example, a signal comes while the supervisor answers opDown: the supervisor then exits, and the kernel
-// kills every process that still runs.
+// A second call returns at once, although the first call may still wait for processes. This happens if a signal comes while the supervisor
+// answers opDown. The supervisor then exits, and the kernel kills every process that still runs.
 func (s *supervisor) endAll(grace time.Duration) {
 	if !s.ending.CompareAndSwap(false, true) {
 		return

@@ -34,8 +34,8 @@ type Client struct{ dir string }
 // NewClient returns a client for the sandbox in the folder dir. A supervisor need not run yet.
 func NewClient(dir string) *Client { return &Client{dir} }
 
-// Launch starts a supervisor, unless one runs, and returns when it answers. It starts the command argv, which has to call Run for this
-// folder, in a session of its own.
+// Launch starts a supervisor, unless one runs, and returns when it answers. It starts the command argv in a session of its own, so
+// that the supervisor outlives this process and its terminal. argv has to call Run for this folder.
 func (c *Client) Launch(ctx context.Context, argv []string) error {
 	if err := supported(); err != nil {
 		return err
@@ -90,7 +90,8 @@ func (c *Client) retire(ctx context.Context) error {
 	return nil
 }
 
-// Apply makes the supervisor run these processes. It leaves a process alone that runs already and is unchanged, and restarts one that has changed.
+// Apply makes the supervisor run these processes. If a process runs already, the supervisor restarts it only if its description has
+// changed.
 func (c *Client) Apply(ctx context.Context, processes ...Process) error {
 	_, err := c.ask(ctx, socketRequest{Op: opApply, Processes: processes})
 	return err
@@ -127,8 +128,8 @@ func (c *Client) status(ctx context.Context) (answer, error) {
 	return c.ask(ctx, socketRequest{Op: opStatus})
 }
 
-// Down ends all processes and then the supervisor. It asks the supervisor to do so, and sends signals if there is no answer. It also ends processes that a dead
-// supervisor left. The caller removes the folder.
+// Down ends all processes and then the supervisor. It asks the supervisor to do so. If the supervisor does not answer, Down sends signals
+// to it. Down also ends processes that a dead supervisor left. The caller removes the folder.
 func (c *Client) Down(ctx context.Context) error {
 	polite, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -150,8 +151,8 @@ func (c *Client) Down(ctx context.Context) error {
 // wait began. Only later restarts count: a process may have had many before, for example because tests kill it.
 type endCounts map[string]int
 
-// observe returns how often the process has ended since the first call for its name. restarts is the process's present number. If that
-// number has become smaller, a new supervisor counts from 0, and observe begins anew.
+// observe returns how often the process has ended since the first call for its name. restarts is the number of restarts that the
+// supervisor reports now. If it is smaller than before, a new supervisor has begun to count from 0, and observe also begins anew.
 func (c endCounts) observe(name string, restarts int) int {
 	from, known := c[name]
 	if !known || restarts < from {
@@ -161,8 +162,8 @@ func (c endCounts) observe(name string, restarts int) int {
 	return restarts - from
 }
 
-// WaitReady waits until the named processes of a cluster are ready; without names, until all are. It gives up if a process ends again and again meanwhile. The
-// error then has the last lines of that process's log.
+// WaitReady waits until the named processes of a cluster are ready. Without names it waits for all processes of the cluster. It gives up
+// if a process ends again and again meanwhile. The error then has the last lines of that process's log.
 func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()

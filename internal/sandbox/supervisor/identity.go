@@ -18,7 +18,7 @@ type Identity struct {
 	Boot  string `json:"boot"`  // the id of the machine's boot; it differs after a reboot
 }
 
-// zero reports whether the identity is of no process.
+// zero reports whether the identity is empty, so that it identifies no process.
 func (id Identity) zero() bool { return id.PID <= 0 }
 
 // parseStat reads the state and the start time in the content of /proc/PID/stat. The second field is the program's name in
@@ -56,7 +56,7 @@ func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// killed bounds the time in which the kernel removes a killed process.
+// killed is how long End waits after SIGKILL until the kernel has removed the process.
 const killed = 10 * time.Second
 
 func (id Identity) gone(ctx context.Context, within time.Duration) bool {

@@ -23,7 +23,8 @@ type Process struct {
 	Unset   []string `json:"unset,omitempty"` // variables of the supervisor that the process must not inherit
 	Dir     string   `json:"dir,omitempty"`   // the working directory; "" means the cluster's folder
 
-	// Stamp differs if the program differs, or a file that the process reads only at its start. Apply then restarts the process.
+	// Stamp stands for the content of the program and of the files that the process reads only at its start. If Stamp has changed,
+	// Apply restarts the process.
 	Stamp string `json:"stamp,omitempty"`
 	// After names processes of the same cluster. They have to be ready before this process starts, and end after this process when
 	// the cluster stops.

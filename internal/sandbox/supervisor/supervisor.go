@@ -37,8 +37,8 @@ type supervisor struct {
 	table    *table
 }
 
-// Run supervises the sandbox in the folder dir. It returns when the sandbox is taken down, the folder disappears, or the process gets
-// a signal. After a signal the record stays, and the next supervisor starts everything again.
+// Run supervises the sandbox in the folder dir. It returns when the sandbox is taken down, the folder disappears, or this process
+// gets SIGINT or SIGTERM. After a signal the record stays, and the next supervisor starts everything again.
 func Run(dir string, log io.Writer) error {
 	if err := supported(); err != nil {
 		return err

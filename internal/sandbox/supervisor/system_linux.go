@@ -35,7 +35,8 @@ func identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot()}, nil
 }
 
-// Alive reports whether the process with this identity still runs. A process that has ended, but that its parent has not reaped, does not count.
+// Alive reports whether the process with this identity still runs. A zombie (a process that has ended, but that
+// its parent has not reaped) does not run any more.
 func (id Identity) Alive() bool {
 	if id.zero() || id.Boot != boot() {
 		return false
@@ -64,8 +65,8 @@ func childAttr() *syscall.SysProcAttr {
 // detachedAttr puts a supervisor into a session of its own, so it has no terminal and gets no hang-up signal.
 func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// socketPath returns a path to the socket in dir that fits into a socket address, which has room for 107 bytes. The function that it
-// returns ends the use of that path.
+// socketPath returns a path to the socket in dir that fits into a socket address, which has room for 107 bytes. The path is valid
+// until the caller calls the returned function.
 func socketPath(dir string) (string, func(), error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -128,7 +128,8 @@ func (r *Request) Refuse(reason, message string) {
 	r.State(v1alpha1.MemberReportStatus{Reason: reason, Message: message})
 }
 
-// State gives the request a status. When State returns, the command has received this status, so it is done with the status before.
+// State gives the request a status. When State returns, the command has received this status. So it has finished its
+// work on the previous status.
 func (r *Request) State(status v1alpha1.MemberReportStatus) {
 	r.Report.Status = status
 	if err := r.host.Update(context.WithoutCancel(r.ctx), r.Report); err != nil && !apierrors.IsNotFound(err) {

@@ -80,8 +80,8 @@ func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	return p.sandbox
 }
 
-// acquire makes this process the only one on the machine whose tests use the sandbox of this name. A second run would take down the
-// sandbox of the first.
+// acquire makes this process the only one on the machine whose tests use the sandbox of this name. Otherwise a second run would take down
+// the sandbox of the first.
 func acquire(ctx context.Context, name string) (*filelock.Lock, error) {
 	cache, err := sandbox.CacheDir()
 	if err != nil {

@@ -146,7 +146,7 @@ func checkClientCertificate(certificate, key string) error {
 		return wrong(key, "give it too, because "+certificate+" is set")
 	}
 	if _, err := tls.LoadX509KeyPair(cert, private); err != nil {
-		return wrong(certificate, "the manager cannot read this file and that of "+key+" as a certificate with its key, both in PEM")
+		return wrong(certificate, "the manager cannot load the certificate in this file with the key in the file of "+key+"; both files have to be in PEM")
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ type errorLog struct {
 	log   logr.Logger
 
 	mu sync.Mutex
-	// last is the time of the last line in the log. left is the number of errors since then.
+	// last is the time of the last line in the log. left is the number of errors since then, which are not in the log.
 	last time.Time
 	left int
 }

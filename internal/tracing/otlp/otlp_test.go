@@ -28,7 +28,7 @@ import (
 
 var web = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "u", Generation: 3}
 
-// set sets only these variables, each as NAME=VALUE.
+// set sets these variables, each given as NAME=VALUE, and unsets every other variable of OpenTelemetry.
 func set(t *testing.T, variables ...string) {
 	t.Helper()
 	for _, one := range os.Environ() {
@@ -80,7 +80,7 @@ func TestTracingIsOffUnlessAVariableGivesAnEndpoint(t *testing.T) {
 	}
 }
 
-// secret stands for a credential in a value. No error may have it.
+// secret stands for a credential in the value of a variable. Errors and lines of the log must not contain it.
 const secret = "hunter2CANARY"
 
 func TestAWrongValueIsReportedWithItsVariableAndTheRemedy(t *testing.T) {

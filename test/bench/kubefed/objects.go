@@ -46,7 +46,8 @@ func Retemplate(obj, like *unstructured.Unstructured) {
 	spec["template"] = map[string]any{"data": like.DeepCopy().Object["data"]}
 }
 
-// Propagated returns the generation of each federated ConfigMap that is on as many members as given. The others are not in the map.
+// Propagated returns the generation of each federated ConfigMap that all members have; the parameter members is their number. Other
+// federated ConfigMaps are not in the map.
 func Propagated(ctx context.Context, host client.Client, members int) (map[client.ObjectKey]int64, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(typesVersion)
@@ -63,7 +64,8 @@ func Propagated(ctx context.Context, host client.Client, members int) (map[clien
 	return found, nil
 }
 
-// propagated returns the generation of a federated object. ok reports whether as many members as given have this generation.
+// propagated returns the generation of a federated object. ok reports whether all members have this generation; the parameter members is
+// their number.
 func propagated(obj *unstructured.Unstructured, members int) (generation int64, ok bool) {
 	generation, _, _ = unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
 	clusters, _, _ := unstructured.NestedSlice(obj.Object, "status", "clusters")

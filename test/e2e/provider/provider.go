@@ -38,7 +38,7 @@ type Provider interface {
 	// Kubeconfig returns the path of a cluster's kubeconfig. For "" it returns the path of a kubeconfig with a context for
 	// every cluster, in which the host's context is the current one.
 	Kubeconfig(cluster string) (string, error)
-	// Environment returns variables for the environment of programs that the suite runs. One is a PATH on which kubectl is.
+	// Environment returns environment variables for the programs that the suite runs. One of them is PATH, with a folder that has kubectl.
 	Environment() []string
 	// Stop makes a cluster unavailable, as in an outage.
 	Stop(ctx context.Context, cluster string) error
@@ -46,8 +46,8 @@ type Provider interface {
 	Start(ctx context.Context, cluster string) error
 	// ManagerLog returns the log of the host's manager.
 	ManagerLog(ctx context.Context) []byte
-	// Export writes files that help to diagnose a failed run into a folder, for example logs of nodes. The suite itself cannot read
-	// them.
+	// Export saves data that helps to diagnose a failed run and that no other method returns, for example logs of nodes. It writes
+	// files into the folder dir.
 	Export(ctx context.Context, dir string) error
 	// Down deletes all clusters.
 	Down(ctx context.Context) error
