@@ -106,7 +106,6 @@ var _ = Describe("The alerts", needsProcesses, needsThirdMember, needsOpenMember
 		Eventually(ctx, waiting).Should(BeNumerically(">", 0))
 		before, was := scrape(ctx), failed(ctx)
 		Eventually(ctx, failed).Should(BeNumerically(">", was))
-		Eventually(ctx, waiting).Should(BeNumerically(">", 0))
 		expectAlerts(ctx, before, scrape(ctx), `FairleadReconcileQueueNotDraining{controller="Federated"}`)
 	})
 
