@@ -16,14 +16,14 @@ import (
 // member, because it cannot renew the token there: the token may expire.
 var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_credentials_expire_timestamp_seconds",
-	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
+	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed, or less if the member shortens tokens.",
 }, []string{"member"})
 
 // collectorTokenExpires is when the token of a member's collector expires. The member's Secret has that token beside
 // the host's token. It has its own metric, because the manager may be able to renew only one of the two tokens.
 var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_collector_token_expire_timestamp_seconds",
-	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
+	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed, or less if the member shortens tokens.",
 }, []string{"member"})
 
 // renewalDue is when each token in a member's Secret is due for renewal. An alert needs it beside the expiry: a member's API server

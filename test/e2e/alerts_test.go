@@ -96,15 +96,18 @@ var _ = Describe("The alerts", needsProcesses, needsThirdMember, needsOpenMember
 				remove(ctx, w)
 			}
 		})
+		waiting, failed := metric(`workqueue_depth{controller="Federated",name="Federated",priority="0"}`), metric(`controller_runtime_reconcile_total{controller="Federated",result="error"}`)
+		was := failed(ctx)
 		fleet.Host.hang(ctx, v1alpha1.Group, "v1alpha1", "federateds/status", shop, 2)
 		for i := range 12 { // more than the loop has workers
 			w := build.Federated(fmt.Sprintf("w-%02d", i)).In(shop).To("member-1").With(build.ConfigMap("settings")).Obj()
 			Expect(fleet.Host.Create(ctx, w)).To(Succeed())
 			all = append(all, w)
 		}
-		waiting, failed := metric(`workqueue_depth{controller="Federated",name="Federated",priority="0"}`), metric(`controller_runtime_reconcile_total{controller="Federated",result="error"}`)
+		Eventually(ctx, failed).Should(BeNumerically(">", was)) // the API server calls the webhook by now
 		Eventually(ctx, waiting).Should(BeNumerically(">", 0))
-		before, was := scrape(ctx), failed(ctx)
+		before := scrape(ctx)
+		was = failed(ctx)
 		Eventually(ctx, failed).Should(BeNumerically(">", was))
 		expectAlerts(ctx, before, scrape(ctx), `FairleadReconcileQueueNotDraining{controller="Federated"}`)
 	})
