@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/controllers/federated"
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
+	"github.com/fairlead-dev/fairlead/controllers/memberreport"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
@@ -36,7 +37,7 @@ func TestTheDocumentationListsTheMetrics(t *testing.T) {
 		want[row[1]] = row[2] + " " + strings.Join(labels, ",")
 	}
 	got := map[string]string{}
-	for _, c := range slices.Concat(federated.Metrics(), membercluster.Metrics(), push.Metrics()) {
+	for _, c := range slices.Concat(federated.Metrics(), membercluster.Metrics(), memberreport.Metrics(), push.Metrics()) {
 		kind := "gauge" // collectors of our own export gauges only; a counter of them would fail in the end-to-end suite
 		switch c.(type) {
 		case *prometheus.CounterVec:

@@ -160,7 +160,7 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 		}
 		secret = nil
 	}
-	recordCollectorExpiry(mc.Name, secret)
+	recordTokens(mc.Name, secret)
 	config, err := member.ConfigFor(mc, secret, "fairlead-manager/"+r.version)
 	if refusal = member.AsCredentialsError(err); refusal == nil && secret != nil {
 		refusal = ambiguous(mc, secret)

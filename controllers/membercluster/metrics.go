@@ -16,15 +16,23 @@ import (
 // member, too: it cannot renew that member's token, so the token may expire.
 var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_credentials_expire_timestamp_seconds",
-	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
+	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed, or less if the member shortens tokens.",
 }, []string{"member"})
 
 // collectorTokenExpires is when the token of a member's collector expires. The member's Secret has that token beside
 // the host's token. It has its own metric, because the manager may be able to renew only one of the two tokens.
 var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_collector_token_expire_timestamp_seconds",
-	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
+	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed, or less if the member shortens tokens.",
 }, []string{"member"})
+
+// renewalDue is when each token in a member's Secret is due for renewal. An alert needs it beside the expiry: a member's API server
+// may issue tokens that are shorter than the alert's limit, and their expiry is always near.
+var renewalDue = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "fairlead_member_token_renewal_due_timestamp_seconds",
+	Help: "When the manager has to renew a token of a member, in seconds since 1970. It is in the past while the manager cannot renew the token. " +
+		"account is fairlead-host or fairlead-collector.",
+}, []string{"member", "account"})
 
 // memberCondition has the conditions of each MemberCluster that are True or False.
 var memberCondition = prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -35,7 +43,7 @@ var memberCondition = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 
 // Metrics returns the metrics of this package. They are registered with controller-runtime's registry.
 func Metrics() []prometheus.Collector {
-	return []prometheus.Collector{credentialsExpire, collectorTokenExpires, memberCondition}
+	return []prometheus.Collector{credentialsExpire, collectorTokenExpires, renewalDue, memberCondition}
 }
 
 func init() { metrics.Registry.MustRegister(Metrics()...) } //nolint:gochecknoinits // packages register their metrics in init, as controller-runtime asks
@@ -49,16 +57,24 @@ func recordExpiry(mc *v1alpha1.MemberCluster) {
 	}
 }
 
-// recordCollectorExpiry copies the expiry of the collector's token from a member's Secret into its metric. secret is
-// nil if the member has no Secret.
-func recordCollectorExpiry(name string, secret *corev1.Secret) {
-	if secret != nil {
-		if expires := tokens.CollectorTokenExpires(secret); !expires.IsZero() {
-			collectorTokenExpires.WithLabelValues(name).Set(float64(expires.Unix()))
-			return
+// recordTokens copies the expiry of the collector's token, and when each token is due for renewal, from a member's Secret into the
+// metrics. secret is nil if the member has no Secret.
+func recordTokens(name string, secret *corev1.Secret) {
+	if secret == nil {
+		secret = &corev1.Secret{}
+	}
+	if expires := tokens.CollectorTokenExpires(secret); expires.IsZero() {
+		collectorTokenExpires.DeleteLabelValues(name)
+	} else {
+		collectorTokenExpires.WithLabelValues(name).Set(float64(expires.Unix()))
+	}
+	for account, due := range tokens.RenewalsDue(secret) {
+		if due.IsZero() {
+			renewalDue.DeleteLabelValues(name, account)
+		} else {
+			renewalDue.WithLabelValues(name, account).Set(float64(due.Unix()))
 		}
 	}
-	collectorTokenExpires.DeleteLabelValues(name)
 }
 
 // recordConditions copies the conditions of a MemberCluster into the metric.
@@ -78,7 +94,7 @@ func recordConditions(mc *v1alpha1.MemberCluster) {
 // forgetMember removes all metrics of a member.
 func forgetMember(name string) {
 	forgetExpiry(name)
-	recordCollectorExpiry(name, nil)
+	recordTokens(name, nil)
 	memberCondition.DeletePartialMatch(prometheus.Labels{"member": name})
 }
 

@@ -57,6 +57,9 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	if diff := cmp.Diff([]float64{float64(now.Add(time.Hour).Unix())}, measured(t, hostsExpiry)); diff != "" {
 		t.Errorf("the metric of token expiry differs: %s", diff)
 	}
+	if due := measured(t, renewalsDue); len(due) != 2 || slices.Min(due) <= float64(now.Unix()) {
+		t.Errorf("the tokens of both accounts are renewed, and are due at %v", due)
+	}
 	if diff := cmp.Diff([]float64{1, 1, 1, 1}, measured(t, conditions)); diff != "" {
 		t.Errorf("the metric of conditions differs: %s", diff)
 	}
@@ -70,7 +73,7 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	if _, err := l.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "east"}}); err != nil {
 		t.Fatal(err)
 	}
-	if left := slices.Concat(measured(t, hostsExpiry), measured(t, collectorsExpiry), measured(t, conditions)); len(left) > 0 {
+	if left := slices.Concat(measured(t, hostsExpiry), measured(t, collectorsExpiry), measured(t, renewalsDue), measured(t, conditions)); len(left) > 0 {
 		t.Errorf("the metrics still have a deleted member: %v", left)
 	}
 }
@@ -115,6 +118,7 @@ func TestTheStatusNamesTheTokenThatIsNotRenewed(t *testing.T) {
 
 const (
 	hostsExpiry      = "fairlead_member_credentials_expire_timestamp_seconds"
+	renewalsDue      = "fairlead_member_token_renewal_due_timestamp_seconds"
 	collectorsExpiry = "fairlead_member_collector_token_expire_timestamp_seconds"
 	conditions       = "fairlead_member_condition"
 )

@@ -3,6 +3,7 @@
 package memberreport
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -192,6 +193,18 @@ func (s *Store) restore(key deliveries.Key, uid types.UID, report rules.Key, sta
 	defer s.mu.Unlock()
 	id := wrapperID{key, uid}
 	s.evidence.restore(id, report, status, func(member string) bool { return s.placements.counts(id, member) })
+}
+
+// memoryUsed returns how many bytes of memory, by estimate, the evidence of each member takes, and how many all of it may take.
+func (s *Store) memoryUsed() (byMember map[string]int, limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	byMember = make(map[string]int, len(s.evidence.members))
+	for name := range s.evidence.members {
+		byMember[name] = 0
+	}
+	maps.Copy(byMember, s.evidence.memory.byMember) // a member that has left may be only here
+	return byMember, s.evidence.memory.limit
 }
 
 // logRefused logs that there was no memory for evidence, at most once a minute. The caller holds the lock.

@@ -27,6 +27,7 @@ type wrapperSource struct {
 // Start implements source.TypedSource.
 func (s *wrapperSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[deliveries.Key]) error {
 	s.start(queue)
+	evidenceOfAll.begin(ctx, s.store)
 	for _, obj := range []client.Object{&v1alpha1.Federated{}, &v1alpha1.ClusterFederated{}} {
 		informer, err := s.cache.GetInformer(ctx, obj)
 		if err != nil {

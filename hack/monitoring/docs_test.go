@@ -24,13 +24,14 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestEveryAlertHasARunbook also checks that each page belongs to an alert, and that the overview lists all alerts.
+// TestEveryAlertHasARunbook also checks that each page belongs to an alert, that the overview lists all alerts, and that the end-to-end
+// suite makes each one fire.
 func TestEveryAlertHasARunbook(t *testing.T) {
 	groups, _, err := readRules()
 	if err != nil {
 		t.Fatal(err)
 	}
-	overview := read(t, "docs/operations/monitoring.md")
+	overview, faults := read(t, "docs/operations/monitoring.md"), read(t, "test/e2e/alerts_test.go")
 	var alerts, pages []string
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
@@ -38,6 +39,9 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 				continue
 			}
 			alerts = append(alerts, rule.Alert)
+			if !strings.Contains(faults, rule.Alert) {
+				t.Errorf("test/e2e/alerts_test.go has no fault for which %s fires", rule.Alert)
+			}
 			if severity := rule.Labels["severity"]; severity != "critical" && severity != "warning" {
 				t.Errorf("%s has severity %q", rule.Alert, severity)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 // root is the root of the repository, relative to this folder.
@@ -20,15 +21,23 @@ func main() {
 }
 
 var (
-	errUsage = errors.New("usage: monitoring scrape FILE; run it in hack/monitoring")
+	errUsage = errors.New("usage: monitoring scrape FILE, or monitoring alerts BEFORE AFTER ALERT…; run it in hack/monitoring")
 	errFound = errors.New("the rules or dashboards do not fit the metrics: correct the queries above, or the metrics")
+	errFires = errors.New("other alerts fire than those that were named")
 )
 
 func run(args []string, out io.Writer) error {
-	if len(args) != 2 || args[0] != "scrape" {
-		return errUsage
+	switch {
+	case len(args) == 2 && args[0] == "scrape":
+		return runScrape(args[1], out)
+	case len(args) >= 3 && args[0] == "alerts":
+		return runAlerts(args[1], args[2], args[3:], out)
 	}
-	text, err := os.ReadFile(args[1])
+	return errUsage
+}
+
+func runScrape(file string, out io.Writer) error {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("reading the scrape: %w", err)
 	}
@@ -43,5 +52,34 @@ func run(args []string, out io.Writer) error {
 		return errFound
 	}
 	fmt.Fprintf(out, "%d queries of rules and dashboards have a result\n", queries)
+	return nil
+}
+
+func runAlerts(before, after string, names []string, out io.Writer) error {
+	var scrapes [2][]byte
+	for i, file := range []string{before, after} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading a scrape: %w", err)
+		}
+		scrapes[i] = text
+	}
+	firing, err := alertsAfter(scrapes[0], scrapes[1], time.Now())
+	if err != nil {
+		return err
+	}
+	for _, line := range linesOf(firing) {
+		fmt.Fprintln(out, "fires:", line)
+	}
+	found, err := compareAlerts(firing, names)
+	if err != nil {
+		return err
+	}
+	for _, line := range found {
+		fmt.Fprintln(out, line)
+	}
+	if len(found) > 0 {
+		return errFires
+	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/rules"
 	"sigs.k8s.io/yaml"
 )
 
@@ -137,24 +136,16 @@ func (test ruleTest) run(t *testing.T, ruleText []byte) {
 // member, or has an error of the template in it.
 func firing(t *testing.T, e *engine, name string) (all []string) {
 	t.Helper()
-	for _, g := range e.groups {
-		for _, r := range g.Rules() {
-			alert, ok := r.(*rules.AlertingRule)
-			if !ok || alert.Name() != name {
-				continue
-			}
-			for _, a := range alert.ActiveAlerts() {
-				if a.State != rules.StateFiring {
-					continue
-				}
-				labels := a.Labels.Map()
-				delete(labels, "alertname")
-				all = append(all, fmt.Sprint(labels))
-				for _, kind := range []string{"summary", "description"} {
-					if said := a.Annotations.Get(kind); !strings.Contains(said, labels["member"]) || strings.Contains(said, "<") || said == "" {
-						t.Errorf("%s of %s: %q", kind, name, said)
-					}
-				}
+	for _, a := range e.firing() {
+		labels := a.Labels.Map()
+		if labels["alertname"] != name {
+			continue
+		}
+		delete(labels, "alertname")
+		all = append(all, fmt.Sprint(labels))
+		for _, kind := range []string{"summary", "description"} {
+			if said := a.Annotations.Get(kind); !strings.Contains(said, labels["member"]) || strings.Contains(said, "<") || said == "" {
+				t.Errorf("%s of %s: %q", kind, name, said)
 			}
 		}
 	}

@@ -3,25 +3,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
-	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/promql/promqltest"
-	"github.com/prometheus/prometheus/rules"
 )
 
 // rare are the metrics that have no series while all is well, or if all collectors run outside the manager.
@@ -30,99 +23,22 @@ var rare = []string{"fairlead_contested_pairs", "fairlead_member_collector_token
 // minutes is how long the engine sees the values of a scrape unchanged: it gets one sample for each of these minutes.
 const minutes = 20
 
-// engine has the series of a test or a scrape, and evaluates rules on them.
-type engine struct {
-	*promqltest.LazyLoader
-	groups map[string]*rules.Group
-}
-
-// newEngine loads series, in the format of promtool, and rules, in the format of a rule file of Prometheus.
-func newEngine(series string, ruleText []byte) (*engine, error) {
-	loader, err := promqltest.NewLazyLoader(series, promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
-	if err != nil {
-		return nil, fmt.Errorf("loading the series: %w", err)
-	}
-	dir, err := os.MkdirTemp("", "fairlead-rules-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder of temporary files
-	file := filepath.Join(dir, "rules.yaml")
-	if err := os.WriteFile(file, ruleText, 0o600); err != nil {
-		return nil, err
-	}
-	manager := rules.NewManager(&rules.ManagerOptions{
-		QueryFunc:  rules.EngineQueryFunc(loader.QueryEngine(), loader.Storage()),
-		Appendable: loader.Storage(),
-		Context:    context.Background(),
-		NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
-		Logger:     promslog.NewNopLogger(),
-		Parser:     parser.NewParser(parser.Options{}),
-	})
-	groups, errs := manager.LoadGroups(time.Minute, labels.EmptyLabels(), "", nil, false, file)
-	if len(errs) > 0 {
-		return nil, fmt.Errorf("loading the rules: %w", errors.Join(errs...))
-	}
-	for _, g := range groups {
-		for _, r := range g.Rules() {
-			if alert, ok := r.(*rules.AlertingRule); ok {
-				alert.SetRestored(true)
-			}
-		}
-	}
-	return &engine{LazyLoader: loader, groups: groups}, nil
-}
-
-// evaluate evaluates all groups for the given time. It goes through the groups in the reverse order of their names, so
-// fairlead.rules come before fairlead.alerts.
-func (e *engine) evaluate(at time.Time) (err error) {
-	names := make([]string, 0, len(e.groups))
-	for name := range e.groups {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	slices.Reverse(names)
-	e.WithSamplesTill(at, func(loaded error) {
-		err = loaded
-		for _, name := range names {
-			e.groups[name].Eval(e.Context(), at)
-			for _, r := range e.groups[name].Rules() {
-				if r.LastError() != nil {
-					err = errors.Join(err, fmt.Errorf("rule %s: %w", r.Name(), r.LastError()))
-				}
-			}
-		}
-	})
-	return err
-}
-
-func (e *engine) query(expr string, at time.Time) (promql.Vector, error) {
-	q, err := e.QueryEngine().NewInstantQuery(e.Context(), e.Queryable(), nil, expr, at)
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	result := q.Exec(e.Context())
-	if result.Err != nil {
-		return nil, result.Err
-	}
-	switch v := result.Value.(type) {
-	case promql.Vector:
-		return slices.Clone(v), nil
-	case promql.Scalar:
-		return promql.Vector{{T: v.T, F: v.V}}, nil
-	}
-	return nil, fmt.Errorf("the result of %s is neither a vector nor a scalar", expr)
-}
-
 // sample is one line of a scrape.
 type sample struct {
 	labels labels.Labels
 	value  float64
+	// grows is true for counters, and for those of a histogram or a summary.
+	grows bool
 }
+
+func (s *sample) name() string { return s.labels.Get(model.MetricNameLabel) }
+
+// isNumber reports whether the engine's format for series can have the value.
+func (s *sample) isNumber() bool { return !math.IsNaN(s.value) && !math.IsInf(s.value, 0) }
 
 func readScrape(text []byte) (all []sample, err error) {
 	p := textparse.NewPromParser(text, labels.NewSymbolTable(), false)
+	kind := model.MetricTypeUnknown
 	for {
 		entry, err := p.Next()
 		if errors.Is(err, io.EOF) {
@@ -131,10 +47,14 @@ func readScrape(text []byte) (all []sample, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the scrape: %w", err)
 		}
-		if entry == textparse.EntrySeries {
+		switch entry {
+		case textparse.EntryType: // of the series that follow
+			_, kind = p.Type()
+		case textparse.EntrySeries:
 			s := sample{}
 			p.Labels(&s.labels)
 			_, _, s.value = p.Series()
+			s.grows = kind == model.MetricTypeCounter || kind == model.MetricTypeHistogram || kind == model.MetricTypeSummary && !s.labels.Has("quantile")
 			all = append(all, s)
 		}
 	}
@@ -145,16 +65,22 @@ func loadOf(samples []sample) string {
 	var b strings.Builder
 	b.WriteString("load 1m\n")
 	for _, s := range samples {
-		if !math.IsNaN(s.value) && !math.IsInf(s.value, 0) {
-			// Not 0x20 but 0+0x20, because the first is a hexadecimal number.
-			fmt.Fprintf(&b, "  %s %s+0x%d\n", s.labels, strconv.FormatFloat(s.value, 'f', -1, 64), minutes)
+		if s.isNumber() {
+			b.WriteString(seriesOf(s.labels, s.value, 0, minutes))
 		}
 	}
 	return b.String()
 }
 
-// check evaluates all rules and runs all queries on a scrape. It returns a line for each rule or query that does not
-// fit the scrape, and the number of queries.
+// seriesOf returns one series in the format of promtool. It begins with a value, and grows by this much in each of these minutes.
+func seriesOf(of labels.Labels, value, growth float64, minutes int) string {
+	format := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	// Not 0x20 but 0+0x20, because the first is a hexadecimal number.
+	return fmt.Sprintf("  %s %s+%sx%d\n", of, format(value), format(growth), minutes)
+}
+
+// check evaluates all rules and runs all queries on a scrape. It returns a line for each that does not fit the scrape,
+// and the number of queries.
 func check(text []byte) (found []string, queries int, err error) {
 	samples, err := readScrape(text)
 	if err != nil {
@@ -173,18 +99,15 @@ func check(text []byte) (found []string, queries int, err error) {
 		return nil, 0, err
 	}
 	defer e.Close() //nolint:errcheck // a database of temporary files
-	start := time.Unix(0, 0).UTC()
-	end := start.Add(minutes * time.Minute)
-	for at := start; !at.After(end); at = at.Add(time.Minute) {
-		if err := e.evaluate(at); err != nil {
-			return nil, 0, err
-		}
+	end, err := e.evaluateFor(minutes * time.Minute)
+	if err != nil {
+		return nil, 0, err
 	}
 	known := make(map[string][]string) // the labels of each metric
 	member := ""
 	for _, s := range samples {
 		s.labels.Range(func(l labels.Label) {
-			known[s.labels.Get(labels.MetricName)] = append(known[s.labels.Get(labels.MetricName)], l.Name)
+			known[s.name()] = append(known[s.name()], l.Name)
 		})
 		if name := s.labels.Get("member"); name != "" && member == "" {
 			member = name

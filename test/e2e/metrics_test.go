@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -26,17 +26,31 @@ import (
 // scrape returns what the sandbox's manager serves at /metrics, as Prometheus reads it.
 func scrape(ctx context.Context) string {
 	GinkgoHelper()
+	text, err := scrapeWithin(ctx, patience)
+	Expect(err).NotTo(HaveOccurred())
+	return text
+}
+
+// scrapeWithin does the same as scrape, and returns an error if the manager does not answer within this time.
+func scrapeWithin(ctx context.Context, wait time.Duration) (string, error) {
+	GinkgoHelper()
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	port, err := fleet.Sandbox.Port(ctx, sandbox.HostName, sandbox.ManagerMetricsPort)
 	Expect(err).NotTo(HaveOccurred())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+strconv.Itoa(port)+"/metrics", nil)
 	Expect(err).NotTo(HaveOccurred())
 	res, err := http.DefaultClient.Do(req)
-	Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		return "", err
+	}
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
-	Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		return "", err
+	}
 	Expect(res.StatusCode).To(Equal(http.StatusOK), string(text))
-	return string(text)
+	return string(text), nil
 }
 
 // metric returns a function that scrapes the manager and returns the value of one series; -1 if there is no such series.
@@ -52,6 +66,24 @@ func metric(series string) func(ctx context.Context) float64 {
 		}
 		return -1
 	}
+}
+
+// saved writes a scrape into a file, and returns its path.
+func saved(text string) string {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "metrics.txt")
+	Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed())
+	return file
+}
+
+// monitoring runs Prometheus's engine in hack/monitoring, and returns what it prints. The first run compiles the engine.
+func monitoring(ctx context.Context, args ...string) (said string, err error) {
+	GinkgoHelper()
+	program := exec.CommandContext(ctx, "go", append([]string{"run", "."}, args...)...)
+	program.Dir = filepath.Join(fleet.repo, "hack/monitoring")
+	text, err := program.CombinedOutput()
+	GinkgoWriter.Printf("$ monitoring %s\n%s", strings.Join(args, " "), text)
+	return string(text), err
 }
 
 var _ = Describe("When Prometheus scrapes the manager", needsProcesses, func() {
@@ -116,13 +148,7 @@ var _ = Describe("When Prometheus scrapes the manager", needsProcesses, func() {
 			Expect(string(listed)).To(ContainSubstring("| `"+found[1]+"` |"), "the documentation does not list a metric that the manager exports")
 		}
 
-		file := filepath.Join(GinkgoT().TempDir(), "metrics.txt")
-		Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed())
-		program := exec.CommandContext(ctx, "go", "run", ".", "scrape", file)
-		program.Dir = filepath.Join(fleet.repo, "hack/monitoring")
-		var said bytes.Buffer
-		program.Stdout, program.Stderr = &said, &said
-		Expect(program.Run()).To(Succeed(), said.String)
-		GinkgoWriter.Println(said.String())
+		said, err := monitoring(ctx, "scrape", saved(text))
+		Expect(err).NotTo(HaveOccurred(), said)
 	}, NodeTimeout(upWithin)) // the first run compiles Prometheus's engine
 })

@@ -162,6 +162,19 @@ func CollectorTokenExpires(secret *corev1.Secret) time.Time {
 	return have.Expires
 }
 
+// RenewalsDue returns, by account, the time at which the account's token in a Secret at the host is due for renewal. The time is zero
+// if the Secret has no token of the account, or if Fairlead does not renew it.
+func RenewalsDue(secret *corev1.Secret) map[string]time.Time {
+	due := make(map[string]time.Time, len(tokenKeys))
+	for key, account := range tokenKeys {
+		due[account] = time.Time{}
+		if have, err := Read(string(secret.Data[key])); err == nil {
+			due[account] = have.due()
+		}
+	}
+	return due
+}
+
 func renewal(c Credential, renewed bool) Renewal {
 	return Renewal{Expires: c.Expires, Due: c.due(), Renewed: renewed, Unbound: c.secret.name == ""}
 }

@@ -354,3 +354,25 @@ func TestTheHostDoesNotRevokeTokensOfAnAccountThatItDoesNotUse(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestWhenTheTokensOfASecretAreDue(t *testing.T) {
+	issued := time.Unix(1_700_000_000, 0)
+	for name, test := range map[string]struct {
+		host, collector         string
+		wantHost, wantCollector time.Time
+	}{
+		"a day after they are issued": {
+			host: tokenFor(issued, issued.Add(30*24*time.Hour), "s"), wantHost: issued.Add(24 * time.Hour),
+			collector: tokenFor(issued.Add(time.Hour), issued.Add(30*24*time.Hour), "s"), wantCollector: issued.Add(25 * time.Hour)},
+		"after a third of a short life":               {host: tokenFor(issued, issued.Add(24*time.Hour), "s"), wantHost: issued.Add(8 * time.Hour)},
+		"never, because Fairlead has not issued them": {host: "a person's token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			secret := &corev1.Secret{Data: map[string][]byte{v1alpha1.SecretToken: []byte(test.host), v1alpha1.SecretCollectorToken: []byte(test.collector)}}
+			want := map[string]time.Time{permissions.HostAccount: test.wantHost, permissions.CollectorAccount: test.wantCollector}
+			if diff := cmp.Diff(want, RenewalsDue(secret)); diff != "" {
+				t.Errorf("due (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
