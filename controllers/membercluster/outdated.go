@@ -74,7 +74,8 @@ func isOlder(than, other string) bool {
 // the collector works. The Deployment shows why it does not run.
 func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s, state := d.probe, d.inspected.collector
-	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, which installs the collector again (--image, --image-pull-secret and --toleration change its settings)", mc.Name)
+	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, which installs the collector again "+
+		"(--image, --image-pull-secret and --toleration change its settings)", mc.Name)
 	silent := s.Heartbeat.IsZero() || d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout
 	fails := state != nil && state.Reason != ""
 	was := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCollectorReady)

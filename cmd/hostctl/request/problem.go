@@ -102,7 +102,8 @@ func gone(r *v1alpha1.MemberReport, now time.Time) *Problem {
 	lasts := r.Spec.Expires.Sub(r.CreationTimestamp.Time)
 	switch {
 	case !r.CreationTimestamp.IsZero() && lasts < brief/2:
-		p.Message = fmt.Sprintf("the request has expired: the clock of this machine is %s behind the clock of the host: correct the clock of this machine", r.CreationTimestamp.Sub(now).Round(time.Second))
+		p.Message = fmt.Sprintf("the request has expired: the clock of this machine is %s behind the clock of the host: correct the clock of this machine",
+			r.CreationTimestamp.Sub(now).Round(time.Second))
 	case !now.Before(r.Spec.Expires.Add(-time.Minute)):
 		p.expired = true
 		p.Message = "the request has expired: run the command again to go on"
