@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
@@ -44,6 +45,9 @@ type Status struct {
 	// Clusters has the sums of the member counts of all wrappers. A member counts once for each wrapper that is placed on
 	// it.
 	Clusters ClusterSums `json:"clusters"`
+
+	// unobserved has the names of the wrappers that the manager should have seen, and that have no status.
+	unobserved []string
 }
 
 // WebhooksAnswer is the value of Status.Webhooks if the webhooks answer.
@@ -113,8 +117,8 @@ func ReadStatus(ctx context.Context, cfg *rest.Config) (*Status, error) {
 		return nil, err
 	}
 	s.Webhooks = askWebhooks(ctx, c.Client)
-	s.group(wrappers, members)
 	s.ReadTime = metav1.NewTime(c.now())
+	s.group(wrappers, members)
 	s.judge(s.ReadTime.Time)
 	return s, nil
 }
@@ -182,6 +186,10 @@ func (s *Status) group(wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberClu
 			name = w.GetNamespace() + "/" + name
 		}
 		s.Wrappers = into(s.Wrappers, w.WrapperStatus().Conditions, name)
+		isOld := s.ReadTime.Sub(w.GetCreationTimestamp().Time) > observedWithin
+		if isOld && meta.FindStatusCondition(w.WrapperStatus().Conditions, v1alpha1.ConditionReady) == nil {
+			s.unobserved = append(s.unobserved, clean(name))
+		}
 		counts := w.WrapperStatus().Counts
 		for sum, n := range map[*int64]*int32{
 			&s.Clusters.Placed: counts.Placed, &s.Clusters.Updated: counts.Updated, &s.Clusters.Healthy: counts.Healthy,
@@ -228,7 +236,12 @@ func into(groups []Group, conditions []metav1.Condition, name string) []Group {
 // seconds.
 const leaseValid = time.Minute
 
-// judge sets Problems and Healthy. A wrapper that is not Ready counts as a problem only if it is degraded or stalled on a member.
+// observedWithin is the time after its creation within which the manager usually writes the first status of a wrapper, also after a
+// restart of the manager.
+const observedWithin = time.Minute
+
+// judge sets Problems and Healthy. A wrapper that is not Ready counts as a problem only if it is degraded or stalled on a member, or if the
+// manager has written no status of it in time.
 func (s *Status) judge(now time.Time) {
 	problem := func(format string, args ...any) { s.Problems = append(s.Problems, fmt.Sprintf(format, args...)) }
 	s.Problems = []string{}
@@ -257,6 +270,14 @@ func (s *Status) judge(now time.Time) {
 		if g.Ready != metav1.ConditionTrue {
 			problem("members: %d %s: %s", g.Count, g.Reason, strings.Join(g.Names, ", "))
 		}
+	}
+	if n := len(s.unobserved); n > 0 {
+		command := ""
+		if s.Image != "" {
+			command = fmt.Sprintf(" (kubectl -n %s logs deploy/%s)", systemNamespace, manifests.Manager)
+		}
+		problem("wrappers: %d were created more than %.0f s ago and have no status: %s. The manager cannot reconcile them, and its log%s has the reason",
+			n, observedWithin.Seconds(), messages.Few(s.unobserved, maxNames), command)
 	}
 	if n := s.Clusters.Degraded + s.Clusters.Stalled; n > 0 {
 		problem("wrappers: %d pairs of wrapper and cluster are degraded, or stalled until a person acts", n)

@@ -136,6 +136,27 @@ func TestMembersOfTheSameStateShareAGroup(t *testing.T) {
 	}
 }
 
+func TestWrappersThatTheManagerDoesNotReconcileAreAProblem(t *testing.T) {
+	now := metav1.NewTime(time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC))
+	made := func(name string, age time.Duration, observed bool) v1alpha1.Wrapper {
+		w := &v1alpha1.Federated{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, CreationTimestamp: metav1.NewTime(now.Add(-age))}}
+		if observed {
+			w.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady}}
+		}
+		return w
+	}
+	s := &Status{ReadTime: now, Webhooks: WebhooksAnswer, Manager: ManagerStatus{Leader: "m", Renewed: now}}
+	s.group([]v1alpha1.Wrapper{made("new", observedWithin, false), made("observed", time.Hour, true)}, nil)
+	if s.judge(now.Time); !s.Healthy {
+		t.Fatalf("a new wrapper, and one with a status: %q", s.Problems)
+	}
+	s.group([]v1alpha1.Wrapper{made("old", observedWithin+time.Second, false)}, nil)
+	s.judge(now.Time)
+	if s.Healthy || !strings.HasPrefix(strings.Join(s.Problems, "\n"), "wrappers: 1 were created more than 60 s ago and have no status: shop/old. ") {
+		t.Errorf("%q", s.Problems)
+	}
+}
+
 func TestSkew(t *testing.T) {
 	for name, tc := range map[string]struct{ client, host, want string }{
 		"the same":                     {"v1.2.0", "v1.2.0", ""},

@@ -5,6 +5,7 @@ package member
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -222,11 +223,20 @@ func Do(ctx context.Context, req *rest.Request, metadataOnly bool) (Answer, erro
 }
 
 func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	bounded, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	var status int
-	body, err := Body(req.SetHeader("Accept", accept).Do(ctx).StatusCode(&status))
-	return Answer{Status: status, Body: body}, err
+	body, err := Body(req.SetHeader("Accept", accept).Do(bounded).StatusCode(&status))
+	return Answer{Status: status, Body: body}, unanswered(err, ctx.Err())
+}
+
+// unanswered adds to the error of a request that had no answer in time how long that was. callers is the error of the caller's context: if the
+// caller has ended the request, the time of the request does not matter.
+func unanswered(err, callers error) error {
+	if callers == nil && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the API server has not answered within %s: %w", RequestTimeout, err)
+	}
+	return err
 }
 
 // Body returns the body of a response without decoding it. It returns the same errors as Do.

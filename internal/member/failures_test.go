@@ -264,3 +264,24 @@ func TestTheFirstFailureOfAnOutageStaysUntilAnotherIsSteady(t *testing.T) {
 		})
 	}
 }
+
+func TestARequestWithoutAnAnswerInTimeSaysHowLongThatWas(t *testing.T) {
+	late := &url.Error{Op: "Patch", URL: "https://192.0.2.1", Err: context.DeadlineExceeded}
+	for name, test := range map[string]struct {
+		err, callers error
+		want         string
+	}{
+		"no answer in time":                {late, nil, "the API server has not answered within 15s: Patch \"https://192.0.2.1\": context deadline exceeded"},
+		"the caller has ended the request": {late, context.DeadlineExceeded, late.Error()},
+		"another error":                    {errors.New("refused"), nil, "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := unanswered(test.err, test.callers); got.Error() != test.want || !errors.Is(got, test.err) {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+	if err := unanswered(nil, nil); err != nil {
+		t.Error(err)
+	}
+}
