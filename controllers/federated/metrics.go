@@ -31,7 +31,7 @@ var (
 
 func init() { metrics.Registry.MustRegister(Metrics()...) } //nolint:gochecknoinits // packages register their metrics in init, as controller-runtime asks
 
-// Metrics returns the metrics of this package. They are registered with controller-runtime's registry.
+// Metrics returns the metrics of this package. The package has registered them with controller-runtime's registry.
 func Metrics() []prometheus.Collector { return []prometheus.Collector{wrappers} }
 
 // collectTimeout is how long a scrape waits for the cache of wrappers.

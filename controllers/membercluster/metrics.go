@@ -41,7 +41,7 @@ var memberCondition = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		"The conditions are Reachable, CredentialsValid, CollectorReady and Ready.",
 }, []string{"member", "condition"})
 
-// Metrics returns the metrics of this package. They are registered with controller-runtime's registry.
+// Metrics returns the metrics of this package. The package has registered them with controller-runtime's registry.
 func Metrics() []prometheus.Collector {
 	return []prometheus.Collector{credentialsExpire, collectorTokenExpires, renewalDue, memberCondition}
 }

@@ -24,7 +24,7 @@ var (
 
 func init() { metrics.Registry.MustRegister(Metrics()...) } //nolint:gochecknoinits // packages register their metrics in init, as controller-runtime asks
 
-// Metrics returns the metrics of this package. They are registered with controller-runtime's registry.
+// Metrics returns the metrics of this package. The package has registered them with controller-runtime's registry.
 func Metrics() []prometheus.Collector { return []prometheus.Collector{evidenceOfAll} }
 
 // evidenceMetrics reads the memory of the evidence when Prometheus scrapes the manager. Only the leader's loop runs, so only the

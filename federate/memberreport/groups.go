@@ -83,8 +83,9 @@ func (g *groups) compare(a, b Key) int {
 	return cmp.Or(len(g.byKey[b].members)-len(g.byKey[a].members), cmp.Compare(a, b))
 }
 
-// choose returns at most as many keys as there are places, in the order of keys, which has the most important key first. Keys that only one
-// member shows get at most share places for that member, and more only if places are left.
+// choose returns the most important keys, in the order of the argument keys: as many as the argument places says. If only one member shows a
+// key, the key counts for that member. Each member first gets the number of such keys that the argument share says, and further ones only if
+// places are left.
 func (g *groups) choose(keys []Key, places, share int) []Key {
 	if len(keys) <= places {
 		return keys

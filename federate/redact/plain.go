@@ -14,7 +14,8 @@ var reference = regexp.MustCompile(`^(?:\$[A-Z_]{3,}|\$\{[A-Z0-9_]+\}|\$\([A-Z0-
 // fileName is a key of a Secret object: "references non-existent secret key: tls.crt".
 var fileName = regexp.MustCompile(`^[a-z][a-z0-9-]*\.(?:crt|key|pem|json|ya?ml|conf|cfg|txt|toml|env|p12|jks|properties)$`)
 
-// plain reports whether the value of a secret's key is no secret: nothing, a mask, or a reference.
+// plain reports whether a value can be shown although its key, for example "password", names a secret: the value is empty, a mask, or a
+// reference to the place of the secret.
 func plain(text string) bool {
 	text = strings.TrimSpace(text)
 	if text == "" || text == Mark || strings.Trim(text, "*•.…-") == "" || len(text) > 3 && strings.Trim(text, "xX") == "" || reference.MatchString(text) {

@@ -23,7 +23,7 @@ func main() {
 var (
 	errUsage = errors.New("usage: monitoring scrape FILE, or monitoring alerts BEFORE AFTER ALERT…; run it in hack/monitoring")
 	errFound = errors.New("the rules or dashboards do not fit the metrics: correct the queries above, or the metrics")
-	errFires = errors.New("other alerts fire than those that were named")
+	errFires = errors.New("the alerts that fire are not those on the command line: correct the rules, or the names")
 )
 
 func run(args []string, out io.Writer) error {

@@ -223,7 +223,7 @@ func (a *attempt) expired(cert *x509.Certificate) failure {
 		"if that is ahead", a.at(), cert.NotAfter.UTC().Format(time.RFC3339))}
 }
 
-// protocol is the rule of classify for other errors of TLS.
+// protocol is the rule of classify for TLS errors that do not concern the certificate: the server speaks no TLS, or the handshake fails.
 func (a *attempt) protocol() (failure, bool) {
 	var record tls.RecordHeaderError
 	var alert *net.OpError

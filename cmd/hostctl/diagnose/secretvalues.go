@@ -50,7 +50,8 @@ func (r *redaction) sizes(key string, value any) any {
 	return lengthOf(len(content))
 }
 
-// variableValue matches the path of a patch to the value of an environment variable. The patch does not have the name of the variable.
+// variableValue matches the path of a patch that sets the value of an environment variable. The path does not have the variable's name, so
+// nothing tells whether the value is a secret.
 var variableValue = regexp.MustCompile(`/env/[^/]+/value$`)
 
 // override redacts an override of a wrapper. It returns false for anything else. If the target can be a Secret, the values of the

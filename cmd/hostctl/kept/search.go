@@ -114,5 +114,5 @@ func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	case len(obj.Finalizers) > 0:
 		return "finalizer " + health.Clean(obj.Finalizers[0], 64)
 	}
-	return "not recorded: onDelete was KeepAll, or a claim depends on the object, or the wrapper was released from the member"
+	return "the reason is not recorded: onDelete was KeepAll, or a claim depends on the object, or the wrapper was released from the member"
 }
