@@ -49,7 +49,8 @@ type Options struct {
 	// Rotate makes the join delete the host's account and the collector's account on the member, and create them again. That
 	// revokes all tokens of the two accounts.
 	Rotate bool
-	// DryRun makes the join send every write as a dry run, so that the API servers store nothing.
+	// DryRun lets the API servers store nothing: the join sends creates and changes as dry runs, and sends neither deletions nor requests for
+	// tokens.
 	DryRun bool
 	// Wait is how long the join waits for the member to be Ready. With 0 it does not wait.
 	Wait time.Duration

@@ -105,7 +105,7 @@ func (s search) isMarked(obj *metav1.PartialObjectMetadata, of discovery.Collect
 		marks.IsPushed(obj, marks.ObjectPath(of.Resource, of.Group, obj.Namespace, obj.Name))
 }
 
-// why returns the reason why the manager kept the object; "" if the object does not show it.
+// why returns the reason why the manager kept the object. If the object does not show it, why returns the reasons that are possible.
 func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	keep := obj.Annotations[v1alpha1.AnnotationKeep]
 	switch {

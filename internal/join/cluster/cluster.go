@@ -50,7 +50,7 @@ type Cluster struct {
 	Config *rest.Config
 	// Name is the cluster's name in messages: "member eu-1", "the host".
 	Name string
-	// DryRun makes every write a dry run.
+	// DryRun makes creates and changes dry runs. Deletions are then not sent.
 	DryRun bool
 }
 
