@@ -5,6 +5,7 @@ package evidencerequest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/time/rate"
@@ -127,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, it item) (ctrl.Result, error
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		r.pairs.withdraw(it.pair, w != nil)
+		r.pairs.withdraw(it.pair, w != nil && slices.Contains(w.WrapperStatus().Placement.Clusters, it.pair.member))
 		return ctrl.Result{}, nil
 	}
 	is, err := r.find(ctx, it.report)

@@ -24,10 +24,10 @@ import (
 // loop usually reads all reports within this time. If it reads a report later, it sets the request of that report again.
 const leftoverAfter = 10 * time.Second
 
-// maxLeftovers is how many pairs with requests without a report the loop remembers at once, so that a hostile member cannot fill the queue.
-// The loop ignores further pairs until the next change of their Delivery. Requests that stay in a Delivery have no effect once they have
+// maxLeftovers is how many pairs of one member with requests without a report the loop remembers at once, so that a hostile member cannot fill
+// the queue. The host never writes requests into more Deliveries of a member. The loop ignores further pairs until the next change of their Delivery. Requests that stay in a Delivery have no effect once they have
 // expired.
-const maxLeftovers = 1000
+const maxLeftovers = rules.MaxOnMember
 
 // Requests has the requests that the Deliveries on the members are to have. push.EvidenceRequests implements it.
 type Requests interface {
@@ -133,16 +133,26 @@ func (p *pairs) remove(name types.NamespacedName) {
 	}
 }
 
-// withdraw takes the requests out of the Delivery of a pair, unless the loop has found a report about the pair meanwhile. If the host does
-// not have the wrapper, the Delivery is an orphan, and withdraw changes nothing: a hostile member could show any number of orphans, and
-// each would cost a write.
-func (p *pairs) withdraw(on pair, hasWrapper bool) {
+// withdraw takes the requests out of the Delivery of a pair, unless the loop has found a report about the pair meanwhile. If the
+// wrapper does not exist, or is not placed on the member, the Delivery is an orphan, and withdraw changes nothing: a hostile member could
+// show any number of orphans, and each would cost a write.
+func (p *pairs) withdraw(on pair, isPlaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.leftovers, on)
-	if p.all[on] == nil && hasWrapper {
+	if p.all[on] == nil && isPlaced {
 		p.requests.Set(on.key, on.member, nil)
 	}
+}
+
+// leftoversOf returns how many pairs of a member have leftovers.
+func (p *pairs) leftoversOf(member string) (n int) {
+	for on := range p.leftovers {
+		if on.member == member {
+			n++
+		}
+	}
+	return n
 }
 
 // withLeftovers returns the pairs whose Deliveries have requests without a report.
@@ -224,7 +234,7 @@ func (p *pairs) Changed(x *deliveries.Index, c deliveries.Change) {
 	}
 	known := p.all[on]
 	if known == nil {
-		if len(c.Evidence.Requests) > 0 && !p.leftovers[on] && len(p.leftovers) < maxLeftovers {
+		if len(c.Evidence.Requests) > 0 && !p.leftovers[on] && p.leftoversOf(on.member) < maxLeftovers {
 			p.leftovers[on] = true
 			p.wake(item{pair: on}, leftoverAfter)
 		}

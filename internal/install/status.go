@@ -271,13 +271,12 @@ func (s *Status) judge(now time.Time) {
 			problem("members: %d %s: %s", g.Count, g.Reason, strings.Join(g.Names, ", "))
 		}
 	}
-	if n := len(s.unobserved); n > 0 {
-		command := ""
-		if s.Image != "" {
-			command = fmt.Sprintf(" (kubectl -n %s logs deploy/%s)", systemNamespace, manifests.Manager)
+	if len(s.unobserved) > 0 {
+		reason := ""
+		if len(s.Problems) == 0 { // otherwise the problems above may be the reason
+			reason = ". The manager cannot reconcile them, and its log has the reason"
 		}
-		problem("wrappers: %d were created more than %.0f s ago and have no status: %s. The manager cannot reconcile them, and its log%s has the reason",
-			n, observedWithin.Seconds(), messages.Few(s.unobserved, maxNames), command)
+		problem("wrappers: without a status more than %.0f s after they were created: %s%s", observedWithin.Seconds(), messages.Few(s.unobserved, maxNames), reason)
 	}
 	if n := s.Clusters.Degraded + s.Clusters.Stalled; n > 0 {
 		problem("wrappers: %d pairs of wrapper and cluster are degraded, or stalled until a person acts", n)

@@ -152,7 +152,7 @@ func TestWrappersThatTheManagerDoesNotReconcileAreAProblem(t *testing.T) {
 	}
 	s.group([]v1alpha1.Wrapper{made("old", observedWithin+time.Second, false)}, nil)
 	s.judge(now.Time)
-	if s.Healthy || !strings.HasPrefix(strings.Join(s.Problems, "\n"), "wrappers: 1 were created more than 60 s ago and have no status: shop/old. ") {
+	if s.Healthy || !strings.HasPrefix(strings.Join(s.Problems, "\n"), "wrappers: without a status more than 60 s after they were created: shop/old. ") {
 		t.Errorf("%q", s.Problems)
 	}
 }

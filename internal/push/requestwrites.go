@@ -120,11 +120,14 @@ func (q *memberQueue) writeRequests(ctx context.Context, key Key) {
 	}
 	wait, isDone := q.requests.wait(key, wanted)
 	if isDone {
+		q.pusher.requests.written(pair, wanted)
 		return
 	}
+	// IsListed comes before Get. In the other order, the first list could arrive between the two, and a Delivery in it would look absent.
+	isListed := q.deliveries.IsListed()
 	desired, seen := q.pusher.desired.get(key, q.conn.Name()), q.deliveries.Get(key)
 	last, _ := q.histories.of(key)
-	if len(wanted) == 0 && seen == nil && q.deliveries.IsListed() {
+	if len(wanted) == 0 && seen == nil && isListed {
 		q.pusher.requests.written(pair, nil) // the member has no Delivery that could have requests
 		return
 	}

@@ -178,14 +178,7 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 		}
 		return err
 	}
-	operator, err := installedBy(ctx, p.conn, r, path)
-	if err != nil {
-		return p.refused(r, "reading the status of", err)
-	}
-	if err := p.delete(ctx, r, path, found); err != nil || !r.Gone {
-		return err
-	}
-	return p.noteOperator(ctx, operator)
+	return p.delete(ctx, r, path, found)
 }
 
 // isReleased reports whether the object is to be released: Fairlead adopted it, and it is not to be deleted. A
@@ -246,9 +239,14 @@ func (p *Pruner) giveBack(ctx context.Context, r *Removal, path []string, found 
 }
 
 func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
+	csv, err := installedBy(ctx, p.conn, r, path)
+	if err != nil {
+		return fmt.Errorf("reading the status of %s on member %s: %w", r, p.conn.Name(), err)
+	}
 	if err := memberapi.DeleteExactly(ctx, p.conn, path, metav1.Preconditions{UID: &found.UID}); err != nil {
 		return p.refused(r, "removing", err)
 	}
+	p.noteOperator(ctx, csv)
 	// The API server may have accepted the deletion and still wait for finalizers, so read the object again.
 	left, err := memberapi.Metadata(ctx, p.conn, path)
 	switch {
