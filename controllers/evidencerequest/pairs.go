@@ -25,8 +25,8 @@ import (
 const leftoverAfter = 10 * time.Second
 
 // maxLeftovers is how many pairs of one member with requests without a report the loop remembers at once, so that a hostile member cannot fill
-// the queue. The host never writes requests into more Deliveries of a member. The loop ignores further pairs until the next change of their Delivery. Requests that stay in a Delivery have no effect once they have
-// expired.
+// the queue. The host never writes requests into more Deliveries of a member. The loop ignores further pairs until the next change of their
+// Delivery. Requests that stay in a Delivery have no effect once they have expired.
 const maxLeftovers = rules.MaxOnMember
 
 // Requests has the requests that the Deliveries on the members are to have. push.EvidenceRequests implements it.

@@ -75,7 +75,8 @@ var steps = map[string]step{
 	v1alpha1.ReasonImmutableField:   {"revert the change of the field, or let the manager replace an object that holds no data: annotation federation.fairlead.dev/replace", ofLines},
 	v1alpha1.ReasonInvalid:          {"correct the field that the message names, or override it for the member", ofLines},
 	v1alpha1.ReasonRefused:          {"satisfy the policy, the webhook or the quota that the message names, or ask its owner", ofLines},
-	v1alpha1.ReasonPushError:        {"wait: the manager tries again; if the error stays, mend the part of the member that the message names. If writes have no answer in time, look at the admission webhooks of the member", ofLines},
+	v1alpha1.ReasonPushError: {"wait: the manager tries again; if the error stays, mend the part of the member that the message names. " +
+		"If writes have no answer in time, look at the admission webhooks of the member", ofLines},
 	v1alpha1.ReasonDrifted:          {"with `drift: Repair` wait; with `drift: Report` decide which side is right", ofLines},
 	v1alpha1.ReasonUnfinished:       {"wait: the manager applies the object again", ofLines},
 	v1alpha1.ReasonDriftContested:   {"stop the client that undoes the repairs, remove the field from the wrapper, or set `drift: Report`", ofLines},
