@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -79,7 +80,8 @@ func trouble(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.untilEach(ctx, 2*time.Second, patience, crashesAreTold(b.host, troubleCrashing*len(b.members))); err != nil {
 		return nil, err
 	}
-	if err := b.quiet(ctx); err != nil {
+	// Not quiet: collectors look at what is in trouble again and again, so the processes are never idle.
+	if err := b.untilEach(ctx, 2*time.Second, patience, evidenceIsThere(b.host, troubleCrashing)); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -136,6 +138,24 @@ func crashesAreTold(host client.Reader, want int) func(context.Context) (string,
 		}
 		if crashing < want {
 			return fmt.Sprintf("the host tells of %d of %d crashes", crashing, want), nil
+		}
+		return "", nil
+	}
+}
+
+// evidenceIsThere returns a condition that holds when the host has a MemberReport of this many wrappers.
+func evidenceIsThere(host client.Reader, want int) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		list := &v1alpha1.MemberReportList{}
+		if err := host.List(ctx, list); err != nil {
+			return "", err
+		}
+		reported := make(map[types.UID]bool)
+		for i := range list.Items {
+			reported[list.Items[i].Spec.Wrapper.UID] = true
+		}
+		if len(reported) < want {
+			return fmt.Sprintf("the host has evidence about %d of %d wrappers", len(reported), want), nil
 		}
 		return "", nil
 	}
