@@ -134,7 +134,7 @@ func (o *Options) Run(ctx context.Context) error {
 	if err := o.failure(found); err != nil {
 		return err
 	}
-	if members := found.unreported(o.Clusters); o.Object != "" && (len(members) > 0 || len(found.reports) == 0) {
+	if members := evidence.Unreported(found.reports, found.wrapper, o.Clusters); o.Object != "" && (len(members) > 0 || len(found.reports) == 0) {
 		return o.ask(ctx, out, found, members)
 	}
 	return o.show(out, found)

@@ -114,13 +114,6 @@ func recent(rows []row, since time.Duration, now time.Time) []row {
 	return slices.DeleteFunc(rows, func(r row) bool { return r.Seen.Time.Before(from) })
 }
 
-// unreported returns those of the members that no report is about.
-func (found *reading) unreported(members []string) []string {
-	return slices.DeleteFunc(slices.Clone(members), func(name string) bool {
-		return slices.ContainsFunc(found.reports, func(r v1alpha1.MemberReport) bool { return evidence.IsAbout(&r, found.wrapper, []string{name}) })
-	})
-}
-
 // rowOf makes the row of an event at the host.
 func rowOf(w v1alpha1.Wrapper, e *evidence.HostEvent) row {
 	return row{Seen: e.Seen, last: e.Seen, Type: e.Type, Reason: e.Reason, Object: object{string(w.WrapperKind()), w.GetName()}, Count: e.Count, Message: e.Message}

@@ -171,6 +171,13 @@ func IsAbout(r *v1alpha1.MemberReport, w v1alpha1.Wrapper, chosen []string) bool
 	})
 }
 
+// Unreported returns those of the chosen members that none of the reports is about.
+func Unreported(reports []v1alpha1.MemberReport, w v1alpha1.Wrapper, chosen []string) []string {
+	return slices.DeleteFunc(slices.Clone(chosen), func(name string) bool {
+		return slices.ContainsFunc(reports, func(r v1alpha1.MemberReport) bool { return IsAbout(&r, w, []string{name}) })
+	})
+}
+
 // LineOf returns the line of a member in the status of a wrapper; nil if it has none.
 func LineOf(w v1alpha1.Wrapper, name string) *v1alpha1.ClusterStatus {
 	lines := w.WrapperStatus().Clusters

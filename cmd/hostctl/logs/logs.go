@@ -146,7 +146,7 @@ func (o *Options) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	members := unreported(w, reports, o.Clusters)
+	members := evidence.Unreported(reports, w, o.Clusters)
 	if o.Object == "" || len(reports) > 0 && len(members) == 0 {
 		if err := o.print(w, reports, nil); err != nil {
 			return err
@@ -170,17 +170,10 @@ func (o *Options) print(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, pro
 
 // tellNone writes to standard error which of the members that --cluster names have no report, and why there is no log.
 func (o *Options) tellNone(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) {
-	for _, name := range unreported(w, reports, o.Clusters) {
+	for _, name := range evidence.Unreported(reports, w, o.Clusters) {
 		_, _ = fmt.Fprintln(o.ErrOut, o.noReport(w, name))
 	}
 	if !slices.ContainsFunc(reports, func(r v1alpha1.MemberReport) bool { return len(r.Status.Containers) > 0 }) {
 		_, _ = fmt.Fprintln(o.ErrOut, o.whyNone(w))
 	}
-}
-
-// unreported returns those of the chosen members that none of the reports is about.
-func unreported(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, chosen []string) []string {
-	return slices.DeleteFunc(slices.Clone(chosen), func(name string) bool {
-		return slices.ContainsFunc(reports, func(r v1alpha1.MemberReport) bool { return evidence.IsAbout(&r, w, []string{name}) })
-	})
 }
