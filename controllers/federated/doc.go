@@ -30,5 +30,6 @@
 // The loop writes to the host as rarely as possible. A new wrapper causes three writes: its revision, the decision, and
 // one status when all pushes are done. A change of the wrapper's objects causes two writes, the revision and the
 // status: the loop does not write a decision in which only the generation is new (ADR 20). An unchanged wrapper causes
-// no write. While pushes are under way, the loop writes at most one status per statusInterval.
+// no write. While pushes are under way, the loop writes at most one status per statusInterval. A status that repeats the
+// stored one, for example with one restart more, waits (package coalesce).
 package federated

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
+	"github.com/fairlead-dev/fairlead/federate/coalesce"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
 )
@@ -31,8 +32,8 @@ const (
 	startupGrace = 30 * time.Second
 )
 
-// publish writes the status if it differs from the stored one. While pushes are under way, and shortly after the start
-// of the manager, it may delay the write. It then returns the time until the next reconcile.
+// publish writes the status if it differs from the stored one. While pushes are under way, shortly after the start of the
+// manager, and if the change is no news, it may delay the write. It then returns the time until the next reconcile.
 func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Kept(p.key, p.pusher.TakeKept(p.key), p.members)...)
 	trace := generationTrace{p.tracer, p.wrapper, p.now}
@@ -63,6 +64,10 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
+	change := coalesce.OfStatus(before, &next)
+	if wait := p.writes.waitsFor(p.key, change, p.now); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	err := p.writer(p.wrapper).patchStatus(ctx, func(status *v1alpha1.WrapperStatus) { *status = next })
 	switch {
 	case apierrors.IsConflict(err):
@@ -73,6 +78,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, fmt.Errorf("writing the status of %s: %w", p.key, err)
 	}
 	p.writes.notePublished(p.key, p.now, final)
+	p.writes.noteChange(p.key, change, p.now)
 	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Readiness(before, &next, p.wrapper.GetDeletionTimestamp() != nil)...)
 	trace.published(&next, p.invalid != "")
 	return ctrl.Result{}, nil

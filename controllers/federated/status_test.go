@@ -221,3 +221,70 @@ func TestAStatusWriteIsTriedAgainAfterAConflict(t *testing.T) {
 		t.Errorf("the status was written in spite of the conflict: %s", got)
 	}
 }
+
+// A container crashes on three members, and each of them reports a restart every ten seconds. The reasons and the messages of these
+// lines come from the MemberClusters, because the fleet of this test has no connections.
+func TestRestartsOfACrashingContainerCauseFewWrites(t *testing.T) {
+	w := wrapper("u", "", 1)
+	writes := 0
+	r, c := host(t, func() error { writes++; return nil }, w)
+	names := []string{"east", "north", "west"}
+	members := make(map[string]*v1alpha1.MemberCluster)
+	report := func(name, reason, message string) {
+		members[name] = &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		members[name].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}}
+	}
+	second, again := 0, 0
+	publish := func() {
+		t.Helper()
+		p := at(r, w, now.Add(time.Duration(second)*time.Second), names...)
+		p.members = members
+		result, err := p.publish(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again = 0; result.RequeueAfter > 0 {
+			again = second + int(result.RequeueAfter.Seconds())
+		}
+	}
+	message := func() string {
+		stored := &v1alpha1.Federated{}
+		if err := c.Get(t.Context(), web.NamespacedName, stored); err != nil {
+			t.Fatal(err)
+		}
+		return stored.Status.Clusters[0].Message
+	}
+	for _, name := range names {
+		report(name, "CrashLoopBackOff", "container app ended with exit code 1 after 2 restarts")
+	}
+	publish()
+	for writes = 0; second < 120; second++ {
+		if second%10 < 3 {
+			report(names[second%10], "CrashLoopBackOff", fmt.Sprintf("container app ended with exit code 1 after %d restarts", 3+second/10))
+		}
+		if second%10 < 3 || second == again {
+			publish()
+		}
+	}
+	if writes != 4 {
+		t.Errorf("%d writes in two minutes", writes)
+	}
+	for ; again > 0; second++ { // the members report nothing more
+		if second == again {
+			publish()
+		}
+	}
+	if got := message(); got != "container app ended with exit code 1 after 14 restarts" {
+		t.Errorf("the last restart is not in the status: %s", got)
+	}
+	for i, test := range []struct{ reason, message string }{
+		{"CrashLoopBackOff", "container app ended with exit code 127 after 15 restarts"}, // another cause with the same reason
+		{"OOMKilled", "container app used more memory than its limit"},                   // another reason
+	} {
+		second += 10
+		report("east", test.reason, test.message)
+		if publish(); message() != test.message {
+			t.Errorf("%d: the status has %q", i, message())
+		}
+	}
+}

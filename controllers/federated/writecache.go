@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/coalesce"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
@@ -38,6 +39,8 @@ type lastWrite struct {
 	published time.Time
 	// started is when this process first saw the pushes that are under way now; zero if no push is under way.
 	started time.Time
+	// statuses are this process's writes of the status.
+	statuses coalesce.Writes
 }
 
 // newest returns the copy in the cache or the last write of this process, whichever is newer.
@@ -148,6 +151,20 @@ func (m *writeCache) notePublished(key push.Key, now time.Time, final bool) {
 	if final {
 		e.started = time.Time{}
 	}
+}
+
+// waitsFor returns how long the manager still has to delay a change of the status that is no news.
+func (m *writeCache) waitsFor(key push.Key, change coalesce.Change, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entry(key).statuses.Wait(change, now)
+}
+
+// noteChange records that the manager wrote a change of the status.
+func (m *writeCache) noteChange(key push.Key, change coalesce.Change, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.entry(key).statuses.Wrote(change, now)
 }
 
 func (m *writeCache) entry(key push.Key) *lastWrite {

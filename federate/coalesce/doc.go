@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package coalesce decides which changes the manager writes to the host at once, and which changes wait, so that several become one write.
+//
+// A container that crashes changes the message about it with every restart, on each member. Such a change tells a person nothing new, but
+// each write of it is a new version of the object in the host's etcd. So there are these kinds of changes:
+//
+//   - News is written at once: a state, a reason, a count, a time, or the members that show something.
+//   - A change is *reworded* if only messages differ, and one of them tells something else than before, for example another line of a log.
+//     The first one is written at once, so another cause under the same reason is told at once. Messages that change again and again wait.
+//   - A *repeat* tells the same again: other numbers, times and names in the same messages (package cause has that rule), or newer
+//     evidence about the same.
+//
+// A change that waits is not lost: the caller compares with the stored object again after the wait, and writes what differs then. After
+// a start the manager has no memory of its writes, so the first repeat is written at once.
+//
+// The package is pure: the caller passes in the time.
+package coalesce
