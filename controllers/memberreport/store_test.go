@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/coalesce"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
@@ -35,7 +36,7 @@ func TestAReportThatAnotherClientReplacedIsForgotten(t *testing.T) {
 	p := &reconciliation{Reconciler: s.loop, key: deliveries.KeyOf(id), id: id, now: now, known: known}
 	for name, is := range known.byName {
 		is.uid = "another"
-		if err := p.patch(t.Context(), name, is, &s.reports()[0].Status); err != nil || p.again != time.Second {
+		if err := p.patch(t.Context(), name, is, &s.reports()[0].Status, coalesce.News); err != nil || p.again != time.Second {
 			t.Errorf("again in %s, error %v", p.again, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -18,13 +19,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/coalesce"
 	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	rules "github.com/fairlead-dev/fairlead/federate/memberreport"
 )
 
 const (
-	// evidenceEvery is the shortest time between two writes of a report if only its evidence changes.
+	// evidenceEvery is the shortest time between two writes of a report if only its evidence changes. Package coalesce bounds such writes of
+	// all reports of a wrapper.
 	evidenceEvery = 10 * time.Second
 	// membersEvery is the shortest time between two writes of a report if its members change, and between its last write and its
 	// deletion.
@@ -46,6 +49,8 @@ type knownReports struct {
 	// writes bounds the writes of this wrapper. turn is the wrapper's place among the wrappers that wait for the limit of all writes.
 	writes *rate.Limiter
 	turn   rules.Turn
+	// coalesced are the writes of this wrapper's reports.
+	coalesced coalesce.Writes
 }
 
 func newKnownReports(wrapper types.UID) *knownReports {
@@ -101,15 +106,39 @@ func (p *reconciliation) write(ctx context.Context, want []rules.Report) error {
 			failed = append(failed, p.delete(ctx, name, is))
 		}
 	}
-	for i := range want {
+	for _, i := range p.order(want) {
 		failed = append(failed, p.bring(ctx, rules.Name(p.id.Name, want[i].Key), &want[i].Status))
 	}
 	return errors.Join(failed...)
 }
 
+// order returns the indexes of the wanted reports in the order in which the loop writes them: first those that it has not written yet, in
+// the order of want, and then those that it wrote longest ago. So all reports of a wrapper get newer evidence in turn.
+func (p *reconciliation) order(want []rules.Report) []int {
+	written := func(i int) (at time.Time) {
+		if is := p.known.byName[rules.Name(p.id.Name, want[i].Key)]; is != nil {
+			at = is.written
+		}
+		return at
+	}
+	order := make([]int, len(want))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return written(a).Compare(written(b)) })
+	return order
+}
+
 // isDue reports whether at least the duration `every` has passed since a write. If not, the loop repeats the reconcile when it has passed.
 func (p *reconciliation) isDue(written time.Time, every time.Duration) bool {
 	wait := written.Add(every).Sub(p.now)
+	p.repeatAfter(wait)
+	return wait <= 0
+}
+
+// isTurnOf reports whether the loop may write a change now. If not, the loop repeats the reconcile when it may.
+func (p *reconciliation) isTurnOf(change coalesce.Change) bool {
+	wait := p.known.coalesced.Wait(change, p.now)
 	p.repeatAfter(wait)
 	return wait <= 0
 }
@@ -128,17 +157,17 @@ func (p *reconciliation) bring(ctx context.Context, name string, want *v1alpha1.
 		is = p.knownAs(created, false)
 		p.known.byName[name] = is
 		delete(p.known.deleted, name)
-		return p.patch(ctx, name, is, want)
+		return p.patch(ctx, name, is, want, coalesce.News)
 	}
-	every := evidenceEvery
+	every, change := evidenceEvery, coalesce.Repeat
 	if is.members != digest.SumOfJSON(membersOf(want)) && is.refusedAt.IsZero() {
-		every = membersEvery
+		every, change = membersEvery, coalesce.News
 	}
 	content := digest.SumOfJSON(*want)
-	if is.content == content || !p.isDue(is.written, every) || is.refused == content && !p.isDue(is.refusedAt, refusedAgain) || !p.mayWrite(1) {
+	if is.content == content || !p.isDue(is.written, every) || is.refused == content && !p.isDue(is.refusedAt, refusedAgain) || !p.isTurnOf(change) || !p.mayWrite(1) {
 		return nil
 	}
-	return p.patch(ctx, name, is, want)
+	return p.patch(ctx, name, is, want, change)
 }
 
 // create creates a report without a status. It returns nil if another client has made an object of this name, or if the namespace is
@@ -164,7 +193,7 @@ func (p *reconciliation) create(ctx context.Context, name string) (*v1alpha1.Mem
 }
 
 // patch replaces the status of a report.
-func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport, want *v1alpha1.MemberReportStatus) error {
+func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport, want *v1alpha1.MemberReportStatus, change coalesce.Change) error {
 	data, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": is.uid},
 		{"op": "add", "path": "/status", "value": want},
@@ -194,6 +223,7 @@ func (p *reconciliation) patch(ctx context.Context, name string, is *knownReport
 	}
 	is.version, is.content, is.members, is.written = stored.ResourceVersion, digest.SumOfJSON(*want), digest.SumOfJSON(membersOf(want)), p.now
 	is.refused, is.refusedAt = digest.Sum{}, time.Time{}
+	p.known.coalesced.Wrote(change, p.now)
 	return nil
 }
 

@@ -5,6 +5,7 @@ package memberreport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/coalesce"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
@@ -126,11 +128,70 @@ func TestARealAPIServerThatRefusesContent(t *testing.T) {
 	status := s.reports()[0].Status
 	status.ClusterCount = -1
 	for name, is := range known.byName {
-		if err := p.patch(t.Context(), name, is, &status); err != nil || p.again != refusedAgain {
+		if err := p.patch(t.Context(), name, is, &status, coalesce.News); err != nil || p.again != refusedAgain {
 			t.Errorf("again in %s, error %v", p.again, errors.Unwrap(err))
 		}
 	}
 	if len(known.byName) != 1 {
 		t.Errorf("known: %v", known.byName)
+	}
+}
+
+// The containers of several objects crash, and the member sends newer evidence about all of them every five seconds.
+func TestNewerEvidenceCausesFewWritesAndReachesEachReport(t *testing.T) {
+	for _, objects := range []int{1, 5} {
+		t.Run(fmt.Sprint(objects, " objects"), func(t *testing.T) {
+			s := newSite(t, "east")
+			x, began, due := s.connect("east"), s.clock.Now(), s.clock.Now()
+			const lasts = 3 * time.Minute
+			for second := range int(lasts.Seconds()) {
+				if second%5 == 0 {
+					d := s.ill("it crashes", "log")
+					object, evidence := d.Status.Objects[0], d.Status.Evidence[0]
+					d.Status.Objects, d.Status.Evidence = nil, nil
+					for i := range objects {
+						object.Name = fmt.Sprint("web-", i)
+						object.Message = fmt.Sprintf("it crashes %d times", second)
+						evidence.Name, evidence.Containers = object.Name, []v1alpha1.ObservedContainer{{Pod: "p", Name: "app", State: "Waiting", Restarts: int32(second)}} //nolint:gosec // small
+						d.Status.Objects, d.Status.Evidence = append(d.Status.Objects, object), append(d.Status.Evidence, evidence)
+					}
+					x.Put(d)
+				}
+				if second%5 == 0 || !due.IsZero() && !s.clock.Now().Before(due) {
+					due = time.Time{}
+					if again := s.pass(); again > 0 {
+						due = s.clock.Now().Add(again)
+					}
+				}
+				s.clock.Step(time.Second)
+			}
+			most := int(lasts / coalesce.RepeatEvery)
+			if more := s.requests["PATCH"] - objects; s.requests["POST"] != objects || more < most-1 || more > most {
+				t.Errorf("%v: %d writes of newer evidence in %s", s.requests, more, lasts)
+			}
+			for _, r := range s.reports() {
+				if age := s.clock.Now().Sub(r.Status.ObservedTime.Time); age > time.Duration(objects+1)*coalesce.RepeatEvery || r.Status.ObservedTime.Time.Equal(began) {
+					t.Errorf("the evidence about %s is %s old", r.Status.Object.Name, age)
+				}
+			}
+		})
+	}
+}
+
+func TestNewMembersOfAReportDoNotWaitForItsEvidence(t *testing.T) {
+	s := newSite(t, "east", "west")
+	s.list("east", "it crashes")
+	s.pass()
+	for _, log := range []string{"second", "third"} { // the second log is written, and the third one waits
+		s.clock.Step(evidenceEvery)
+		s.indexes["east"].Put(s.ill("it crashes", log))
+		s.pass()
+	}
+	s.checkRequests(map[string]int{"POST": 1, "PATCH": 2})
+	s.list("west", "it crashes")
+	s.pass()
+	s.check("it crashes: east west, sample of east")
+	if log := s.reports()[0].Status.Containers[0].Log; log != "third" {
+		t.Errorf("the report has the log %q", log)
 	}
 }
