@@ -124,6 +124,39 @@ func CannotCreate(obj *unstructured.Unstructured, warning *Warning, newest, now 
 	return nil
 }
 
+// crashDebounce is the time for which a workload has to be healthy after a crash of a container before its verdict is Healthy. A container
+// without a readiness probe is ready from its start to the next crash, so the workload looks healthy in between. Programs that crash
+// at their start do so within this time.
+const crashDebounce = 30 * time.Second
+
+// AfterCrash returns the verdict on an object that is healthy again after a crash of its containers: the health, the reason and the message
+// of the parameter line, until the object has been healthy for crashDebounce. The parameter v is the verdict of Judge, and well is how
+// long the object has been healthy. The parameter line is the entry of the object in the present status, or nil. If line has no
+// crash, AfterCrash returns v. It also returns v for a Job and a Pod that have ended, because their containers do not run again, and for
+// a Subscription, because OLM has a debounce of its own.
+func AfterCrash(obj *unstructured.Unstructured, v Verdict, line *v1alpha1.ObjectStatus, well time.Duration) Verdict {
+	if v.Health != v1alpha1.Healthy || line == nil || !NeedsWarning(Verdict{Health: line.Health}) || !runsAgain(line.Reason) || well >= crashDebounce {
+		return v
+	}
+	switch obj.GroupVersionKind().GroupKind() {
+	case kindPod:
+		if phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase"); phase != "Running" {
+			return v
+		}
+	case kindDeployment, kindReplicaSet, kindStatefulSet, kindDaemonSet:
+	default:
+		return v
+	}
+	v.Health, v.Reason, v.Message = line.Health, line.Reason, line.Message
+	v.Recheck = min(crashDebounce-well, crashDebounce)
+	return v
+}
+
+// runsAgain reports whether a container with a trouble of this reason runs for a while after each restart.
+func runsAgain(reason string) bool {
+	return reason == waitsCrashLoopBackOff || reason == endedOOMKilled
+}
+
 // Explanation is a cause in its final form: its texts are bounded, redacted and cleaned.
 type Explanation struct {
 	Reason, Sentence string
@@ -161,8 +194,7 @@ func (t *Trouble) Tell(eventReason, message, log string, line *v1alpha1.ObjectSt
 	}
 	seen := line != nil && line.Reason == reason
 	// A container that crashes runs for a while after each restart. The object stays Degraded meanwhile.
-	runsAgain := reason == waitsCrashLoopBackOff || reason == endedOOMKilled
-	failing := seen && (t.failing || runsAgain && line.Health == v1alpha1.Degraded)
+	failing := seen && (t.failing || runsAgain(reason) && line.Health == v1alpha1.Degraded)
 	return &Explanation{Reason: reason, Sentence: Tidy(sentence, MaxMessage), Failing: failing}
 }
 

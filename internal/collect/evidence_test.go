@@ -114,6 +114,9 @@ func TestTheEvidenceAboutACrashIsWrittenUntilTheObjectIsHealthy(t *testing.T) {
 	m.patch("kcm", deploymentsGVR, "web", `{"status":{"observedGeneration":2,"replicas":1,"updatedReplicas":1,"readyReplicas":1,"availableReplicas":1,"conditions":[
 		{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"},{"type":"Available","status":"True"}]}}`, "status")
 	u.watchesDeployment("web")
+	if diff := cmp.Diff([]string{"GET web"}, u.mustLook(time.Minute)); diff != "" {
+		t.Errorf("the container may crash again: %s", diff)
+	}
 	if diff := cmp.Diff([]string{"GET web", patchOfStatus}, u.mustLook(time.Minute)); diff != "" {
 		t.Error(diff)
 	}
@@ -124,6 +127,68 @@ func TestTheEvidenceAboutACrashIsWrittenUntilTheObjectIsHealthy(t *testing.T) {
 	u.watchesDeployment("web")
 	if diff := cmp.Diff([]string{"GET web"}, u.mustLook(time.Minute)); diff != "" {
 		t.Errorf("a healthy object costs other requests: %s", diff)
+	}
+}
+
+// Without a readiness probe, a container is ready from its start to the next crash.
+func TestAWorkloadThatIsReadyBetweenCrashesStaysDegraded(t *testing.T) {
+	m := newMember(t)
+	node := "node-" + m.namespace
+	m.kubelet(node, "panic: no route to the database\n")
+	u := m.unwatched()
+	m.deliver("sha256:1", m.push(deploymentsGVR, m.workload("Deployment", "web")))
+	u.watchBringsDelivery()
+	m.patch("kcm", deploymentsGVR, "web", `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"}}}`)
+	available := func(replicas int, available string) {
+		m.patch("kcm", deploymentsGVR, "web", fmt.Sprintf(`{"status":{"observedGeneration":2,"replicas":1,"updatedReplicas":1,"readyReplicas":%d,"availableReplicas":%[1]d,
+			"conditions":[{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"},{"type":"Available","status":%q}]}}`, replicas, available), "status")
+	}
+	crashes := func() *unstructured.Unstructured { available(0, "False"); return u.watchesDeployment("web") }
+	runs := func() { available(1, "True"); u.watchesDeployment("web") }
+	m.pod("web-1-x", node, m.replicaSet("web-1", "1", crashes()))
+	for range 4 {
+		u.mustLook(6 * time.Second)
+	}
+	state := func() string {
+		var all []string
+		for _, o := range m.delivery().Status.Objects {
+			all = append(all, string(o.Health)+" "+o.Reason)
+		}
+		return strings.Join(all, ", ")
+	}
+	const looping = "Degraded CrashLoopBackOff"
+	if state() != looping {
+		t.Fatal(state())
+	}
+	for range 3 {
+		runs()
+		for _, after := range []time.Duration{6 * time.Second, 20 * time.Second} {
+			if asked := u.mustLook(after); slices.Contains(asked, patchOfStatus) || state() != looping {
+				t.Errorf("the container runs, and the status is %q (requests %q)", state(), asked)
+			}
+		}
+		crashes()
+		if asked := u.mustLook(6 * time.Second); slices.Contains(asked, patchOfStatus) || state() != looping {
+			t.Errorf("the container has crashed again, and the status is %q (requests %q)", state(), asked)
+		}
+	}
+	runs()
+	u.mustLook(6 * time.Second)
+	again := m.unwatched() // a collector that has just started knows no crash but the one in the status
+	again.watchBringsDelivery()
+	again.watchesDeployment("web")
+	again.mustLook(time.Minute)
+	if state() != looping {
+		t.Errorf("after a start of the collector the status is %q", state())
+	}
+	again.mustLook(31 * time.Second)
+	if state() != "" || len(m.delivery().Status.Evidence) > 0 {
+		t.Errorf("the container runs, and the status is %q", state())
+	}
+	runs()
+	again.mustLook(6 * time.Second)
+	if state() != "" {
+		t.Errorf("after another change the status is %q", state())
 	}
 }
 

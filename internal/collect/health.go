@@ -73,6 +73,9 @@ type judgement struct {
 	verdict health.Verdict
 	// unhealthy is the time at which the object became unhealthy; zero while it is healthy.
 	unhealthy time.Time
+	// recovered is the time since which the object has been healthy after a crash (health.AfterCrash); zero if the status has no crash
+	// of it, and if it is not healthy.
+	recovered time.Time
 	// generation and resourceVersion are those of the object when the verdict was made.
 	generation      int64
 	resourceVersion string
@@ -140,7 +143,8 @@ func (h *healthReader) verdict(
 	}
 	explained := explainedBefore(last, p.before[key], obj.GetGeneration(), now)
 	gathered, hasGathered := p.memory.gathered[key]
-	if last == nil && p.rendersAnew() || last != nil && last.generation != obj.GetGeneration() {
+	isNew := last == nil && p.rendersAnew() || last != nil && last.generation != obj.GetGeneration()
+	if isNew {
 		p.memory.gathered[key] = v1alpha1.Evidence{} // that of an earlier generation says nothing about this one
 	}
 	verdict, err := h.judge(ctx, p, obj, ref, key, &explained, now)
@@ -151,16 +155,36 @@ func (h *healthReader) verdict(
 		}
 		return nil, err
 	}
+	var recovered time.Time
+	if !isNew {
+		verdict, recovered = afterCrash(obj, verdict, last, p.before[key], now)
+	}
 	unhealthy := unhealthySince(last, p.before[key], verdict, obj.GetGeneration(), now)
 	if !unhealthy.IsZero() {
 		verdict.Recheck = sooner(verdict.Recheck, unhealthyWait(now.Sub(unhealthy)))
 	}
 	p.memory.judged[key] = &judgement{
-		verdict: verdict, unhealthy: unhealthy, generation: obj.GetGeneration(), resourceVersion: obj.GetResourceVersion(),
+		verdict: verdict, unhealthy: unhealthy, recovered: recovered, generation: obj.GetGeneration(), resourceVersion: obj.GetResourceVersion(),
 		related: related, at: now, explained: explained,
 	}
 	p.recheck(verdict.Recheck)
 	return &verdict, nil
+}
+
+// afterCrash returns the verdict on an object that may have become healthy after a crash, and the time for judgement.recovered. line is
+// the object's line in the present status. A collector that has just started does not know how long the object has been healthy, so the
+// time begins anew.
+func afterCrash(
+	obj *unstructured.Unstructured, verdict health.Verdict, last *judgement, line *v1alpha1.ObjectStatus, now time.Time,
+) (health.Verdict, time.Time) {
+	if verdict.Health != v1alpha1.Healthy || !isUnhealthy(line) {
+		return verdict, time.Time{}
+	}
+	recovered := now
+	if last != nil && !last.recovered.IsZero() {
+		recovered = last.recovered
+	}
+	return health.AfterCrash(obj, verdict, line, now.Sub(recovered)), recovered
 }
 
 // unhealthySince returns when an object of this generation became unhealthy; zero if it is healthy. line is the object's line in the
