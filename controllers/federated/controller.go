@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
 	"github.com/fairlead-dev/fairlead/controllers/federated/wrapperevents"
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/revision"
@@ -112,7 +113,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.takingFrom), builder.WithPredicates(collectorChanged)).
 		Watches(&v1alpha1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.approved)).
 		WatchesRawSource(source.Func(r.listen)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: loopqueue.RetryLimiter[reconcile.Request]()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the %s loop: %w", r.kind, err)

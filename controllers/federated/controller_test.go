@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
@@ -69,7 +70,7 @@ func TestNothingIsKeptOfAWrapperThatIsGone(t *testing.T) {
 func TestWakeEnqueuesWrappersOfItsOwnScope(t *testing.T) {
 	r, _ := host(t, nil)
 	r.Wake(web) // must not fail before the loop has a queue
-	queue := workqueue.NewTypedRateLimitingQueue(retryLimiter())
+	queue := workqueue.NewTypedRateLimitingQueue(loopqueue.RetryLimiter[reconcile.Request]())
 	defer queue.ShutDown()
 	if err := r.listen(t.Context(), queue); err != nil {
 		t.Fatal(err)

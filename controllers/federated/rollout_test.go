@@ -12,9 +12,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
@@ -26,7 +28,7 @@ import (
 func TestAMemberWakesTheWrappersThatRollOutOnIt(t *testing.T) {
 	r, _ := host(t, nil)
 	r.rollouts.Observe(web, "east", rolloutstate.Observation{}, now)
-	queue := workqueue.NewTypedRateLimitingQueue(retryLimiter())
+	queue := workqueue.NewTypedRateLimitingQueue(loopqueue.RetryLimiter[reconcile.Request]())
 	defer queue.ShutDown()
 	if err := r.listen(t.Context(), queue); err != nil {
 		t.Fatal(err)

@@ -6,10 +6,8 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -137,10 +135,4 @@ func (r *Reconciler) rollingOn(_ context.Context, mc client.Object) []reconcile.
 		requests = append(requests, reconcile.Request{NamespacedName: key.NamespacedName})
 	}
 	return requests
-}
-
-// retryLimiter returns the backoff for reconciles that returned an error: 200 ms, doubled at each failure, at most a
-// minute.
-func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, time.Minute)
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/join/tokens"
@@ -76,12 +77,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.MemberCluster{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.membersUsing)).
 		WatchesRawSource(source.Func(r.queue.start)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WithOptions(loopOptions()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the MemberCluster loop: %w", err)
 	}
 	return nil
+}
+
+// loopOptions returns the options of the loop.
+func loopOptions() controller.Options {
+	return controller.Options{MaxConcurrentReconciles: 4, RateLimiter: loopqueue.RetryLimiter[reconcile.Request]()}
 }
 
 // Reconcile implements reconcile.Reconciler.

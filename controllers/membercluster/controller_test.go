@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +52,15 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	done.Go(func() { _ = l.fleet.Start(ctx, l.collectors) })
 	t.Cleanup(func() { cancel(); done.Wait() })
 	return l
+}
+
+func TestAMemberClusterWaitsAMinuteAtMostAfterErrors(t *testing.T) {
+	limiter := loopOptions().RateLimiter
+	for range 30 {
+		if wait := limiter.When(ctrl.Request{}); wait > time.Minute {
+			t.Fatalf("the loop tries again after %s", wait)
+		}
+	}
 }
 
 // registration returns the MemberCluster and the Secret that a join of the member writes on the host.
