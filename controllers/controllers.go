@@ -41,6 +41,8 @@ type Options struct {
 	// MaxInflight is the largest number of pushes to one member at the same time (see inflight.Limit). A collector
 	// inside the manager has the same limit for its own work on that member. 0 means inflight.Most.
 	MaxInflight int
+	// SharesIntents makes new wrappers that wait at a member share the write of their intents (package push/intents).
+	SharesIntents bool
 	// MemberReportsMemory is how many bytes of memory the evidence of all members may take. It thereby also bounds the
 	// MemberReports in etcd. One member may take an eighth of it. 0 means memberreport.DefaultMemory.
 	MemberReportsMemory int
@@ -97,7 +99,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	var registry *membercluster.Reconciler
 	observes := func(memberName string) bool { return registry.Observes(memberName) }
 	pusher := push.New(fleet, store, o.Clock,
-		push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader()), Observes: observes, Tracer: o.Tracer}, wake)
+		push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader()), Observes: observes, SharesIntents: o.SharesIntents, Tracer: o.Tracer}, wake)
 	store.OnNews(wake)
 	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
 	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock, Tracer: o.Tracer}

@@ -46,6 +46,8 @@ func main() {
 		"A manager that starts with the same file after its predecessor died takes the lease before it expires.")
 	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "The largest number of wrappers that the manager pushes to one member at the same time. "+
 		"The number begins at "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 response halves the number.")
+	shares := flag.Bool("share-intents", false, "Let new wrappers that wait at a member share one write of what is about to be created there. "+
+		"An earlier version of the manager does not read that list, so enable this only when no earlier version will run on this host again.")
 	evidenceMiB := flag.Int("member-reports-memory", memberreport.DefaultMemory>>20, "How many MiB of memory the evidence of unhealthy objects on members may take. "+
 		"It also bounds the MemberReports in etcd. One member may take an eighth of it.")
 	said := flag.Bool("version", false, "Print the version and exit.")
@@ -90,7 +92,7 @@ func main() {
 		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort,
 			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = files.Get }}})
 	}
-	own := controllers.Options{Version: version.String(), MaxInflight: *maxInflight, MemberReportsMemory: *evidenceMiB << 20, Clock: clock.RealClock{}}
+	own := controllers.Options{Version: version.String(), MaxInflight: *maxInflight, SharesIntents: *shares, MemberReportsMemory: *evidenceMiB << 20, Clock: clock.RealClock{}}
 	if *elect {
 		own.Predecessor = proofOfPredecessor(*podUID, *lockFile, ctrl.Log)
 	}

@@ -13,6 +13,10 @@ import (
 // MaxName is the greatest length of an object's name in Kubernetes.
 const MaxName = 253
 
+// SharedIntents is the name of the Delivery on a member that has the intents of several new pairs (package push/intents).
+// No wrapper's Delivery has this name.
+const SharedIntents = "intents"
+
 // DeliveryName returns the name of a wrapper's Delivery on every member: fed.<namespace>.<name> or cfed.<name>. A name
 // that would have more than 253 characters is cut, and ends in a digest of the whole name.
 func DeliveryName(kind v1alpha1.WrapperKind, namespace, name string) string {

@@ -64,10 +64,21 @@ type Index struct {
 	follower  *follower
 }
 
-// newIndex makes an empty index. notify makes a call to each listener.
-func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listener))) *Index {
+// SharedIntents gets what the host reads of a member's list of shared intents (package push/intents). That list is no Delivery of a wrapper,
+// so the index has no summary of it.
+type SharedIntents interface {
+	// Recover is called when a list of all Deliveries has the list of shared intents, before the index takes that list. It writes the
+	// Deliveries that are missing because an earlier manager was interrupted, and returns them. After an error the index does not take
+	// the list, and lists again later: without these Deliveries it would report that wrappers have left the member.
+	Recover(ctx context.Context, version v1alpha1.DeliveryVersion) ([]*v1alpha1.Delivery, error)
+	// Seen is called when the watch brings the list of shared intents. It must not block.
+	Seen(version v1alpha1.DeliveryVersion)
+}
+
+// newIndex makes an empty index. notify makes a call to each listener. shared may be nil.
+func newIndex(conn *member.Conn, clk clock.PassiveClock, shared SharedIntents, notify func(func(Listener))) *Index {
 	x := &Index{conn: conn, summaries: newSummaries(), liveness: &liveness{clock: clk, awaited: make(map[string]written)}}
-	x.sink = &sink{index: x, summaries: x.summaries, liveness: x.liveness, notify: notify}
+	x.sink = &sink{index: x, summaries: x.summaries, liveness: x.liveness, notify: notify, shared: shared}
 	x.follower = &follower{conn: conn, liveness: x.liveness, sink: x.sink, reconnect: make(chan struct{}, 1)}
 	return x
 }

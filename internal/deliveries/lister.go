@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
@@ -34,6 +36,8 @@ type lister struct {
 	weight int
 	// evidence is the weight of the evidence in these pages, in bytes.
 	evidence int
+	// shared is the version of the list of shared intents in these pages; nil if they have none.
+	shared *v1alpha1.DeliveryVersion
 }
 
 // pageTimeout bounds how long a member may take to answer with one page.
@@ -44,12 +48,15 @@ var _ cache.ListerWatcherWithContext = &lister{}
 // ListWithContext implements cache.ListerWatcherWithContext. It lists one page; the reflector calls it for each page.
 func (d *lister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if options.Continue == "" {
-		d.pages, d.weight, d.evidence = 0, 0, 0
+		d.pages, d.weight, d.evidence, d.shared = 0, 0, 0, nil
 		// The reflector asks for resourceVersion "0". The API server would then answer from its cache, and send all
 		// Deliveries at once instead of a page.
 		options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	}
 	list, err := d.page(ctx, options)
+	if err == nil && list.Continue == "" {
+		err = d.recoverShared(ctx, list)
+	}
 	if err != nil {
 		d.noteUnreadable(err)
 		return nil, fmt.Errorf("listing the Deliveries of member %s: %w", d.conn.Name(), err)
@@ -57,7 +64,28 @@ func (d *lister) ListWithContext(ctx context.Context, options metav1.ListOptions
 	return list, nil
 }
 
-func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+// recoverShared adds to the last page of a list the Deliveries that the list of shared intents replaces so far.
+func (d *lister) recoverShared(ctx context.Context, last *metainternal.List) error {
+	if d.shared == nil || d.sink.shared == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	made, err := d.sink.shared.Recover(ctx, *d.shared)
+	if err != nil {
+		return err
+	}
+	for _, delivery := range made {
+		e := newDecoded(delivery)
+		if d.weight += e.summary.weight(); d.weight > maxWeight {
+			return errTooMuch
+		}
+		last.Items = append(last.Items, e)
+	}
+	return nil
+}
+
+func (d *lister) page(ctx context.Context, options metav1.ListOptions) (*metainternal.List, error) {
 	if d.pages++; d.pages > boundedread.MaxPages {
 		return nil, member.ErrEndlessList
 	}
@@ -84,6 +112,9 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 		if d.weight += e.summary.weight(); d.weight > maxWeight {
 			d.liveness.setListing(false)
 			return nil, errTooMuch
+		}
+		if e.Name == marks.SharedIntents {
+			d.shared = &v1alpha1.DeliveryVersion{UID: e.summary.UID, Generation: e.summary.Generation}
 		}
 		d.boundEvidence(e)
 		page.Items = append(page.Items, e)

@@ -61,9 +61,10 @@ func (news) Unreadable(*Index) {}
 
 // Open makes an empty index for a connection to a member. It replaces the index of an earlier connection to the same
 // member. first is a listener for this member only, which gets each change before the subscribers; nil for none. The
-// caller fills the index with the method Follow.
+// caller fills the index with the method Follow. If first is also a SharedIntents, it gets the member's shared intents.
 func (s *Store) Open(conn *member.Conn, first Listener) *Index {
-	x := newIndex(conn, s.clock, func(call func(Listener)) {
+	shared, _ := first.(SharedIntents)
+	x := newIndex(conn, s.clock, shared, func(call func(Listener)) {
 		if first != nil {
 			call(first)
 		}

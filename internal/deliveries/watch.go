@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -61,6 +63,8 @@ type sink struct {
 	liveness  *liveness
 	// notify makes a call to each listener. Its caller must not hold the lock of the summaries.
 	notify func(func(Listener))
+	// shared gets the member's shared intents; nil if nobody does.
+	shared SharedIntents
 }
 
 var _ cache.ReflectorStore = &sink{}
@@ -96,6 +100,12 @@ func (s *sink) Replace(objs []any, _ string) error {
 // put stores the present summary of a Delivery, and passes its evidence to the listeners.
 func (s *sink) put(e *decoded) {
 	name, is := e.Name, e.summary
+	if name == marks.SharedIntents {
+		if s.shared != nil {
+			s.shared.Seen(v1alpha1.DeliveryVersion{UID: is.UID, Generation: is.Generation})
+		}
+		return
+	}
 	was := s.summaries.put(name, is)
 	s.liveness.brought(name, is)
 	change := Change{Name: name, Was: was, Is: is, Evidence: e.evidence}

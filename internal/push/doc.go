@@ -11,6 +11,7 @@
 //
 // The packages below this directory. Each imports only packages that come after it in this list:
 //
+//   - intents lets new pairs share the write of their intents.
 //   - apply makes one pass. Its doc.go lists the steps.
 //   - prune removes objects that are no longer desired, and keeps objects that hold data.
 //   - installplan approves the InstallPlans of OLM that spec.upgrade asks for.

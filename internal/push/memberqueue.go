@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/intents"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
@@ -40,6 +41,8 @@ type memberQueue struct {
 	approvals approvals
 	// requests has the last write of evidence requests (v1alpha1.EvidenceRequest) into each Delivery of the member.
 	requests requestWrites
+	// shares lets new pairs share the write of their intents.
+	shares *sharedIntents
 	// dueSecrets are the Secrets that are due for a check.
 	dueSecrets dueSecrets
 }
@@ -60,6 +63,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 		approvals:  approvals{clock: clk},
 		requests:   requestWrites{clock: clk},
 	}
+	q.shares = newSharedIntents(conn, &pusher.host, clk, q.queue.AddAfter, func() bool { return !q.breaker.isOpen() })
 	q.deliveries = pusher.deliveries.Open(conn, observer{q})
 	return q
 }
@@ -67,13 +71,17 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 // run makes passes until ctx ends. The member's limit decides how many run at the same time.
 func (q *memberQueue) run(ctx context.Context) {
 	go q.deliveries.Follow(ctx)
+	go q.shares.run(ctx)
 	defer q.queue.ShutDown()
 	defer context.AfterFunc(ctx, q.queue.ShutDown)()
 	inflight.Serve(ctx, q.queue, q.conn.Limit(), func(key Key) {
-		if !q.park(key) {
-			q.push(ctx, key)
-			q.writeRequests(ctx, key)
+		defer q.shares.end(ctx, key)
+		if q.park(key) {
+			q.shares.leave(key)
+			return
 		}
+		q.push(ctx, key)
+		q.writeRequests(ctx, key)
 	})
 	<-ctx.Done() // when run returns, the caller closes the index of the member's Deliveries, so do not return before ctx ends
 }
@@ -94,6 +102,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		q.pusher.wake(key)
 	}
 	if !due {
+		q.shares.leave(key)
 		q.approve(ctx, key, desired)
 		return
 	}
@@ -107,21 +116,17 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		q.approve(ctx, key, desired) // the check took this turn of the pair in the queue, so the approval follows here
 		return
 	}
-	todo.Recalled = q.deliveries.Recall(key)
-	todo.IsRecorded, todo.IsObserved = q.deliveries.TakeRecorded(key, todo.Recalled), q.isObserved()
-	p := apply.New(q.shared(), desired, &todo, func() bool {
-		now := q.pusher.desired.get(key, q.conn.Name())
-		return now == desired || now.Same(desired)
-	})
 	began := q.pusher.clock.Now()
-	outcome, err := p.Run(ctx)
-	if ctx.Err() != nil {
+	p, outcome, err := q.pass(ctx, key, desired, &todo)
+	if ctx.Err() != nil || p == nil && err == nil {
 		return
 	}
-	measure(q.conn.Name(), q.pusher.clock.Since(began), outcome, err, &todo, p.Counts())
-	trace(q.pusher.host.Tracer, q.conn.Name(), desired, began, outcome, err, p.Counts())
-	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
-	q.pusher.kept.note(ctx, key, q.conn.Name(), p.Kept())
+	if p != nil {
+		measure(q.conn.Name(), q.pusher.clock.Since(began), outcome, err, &todo, p.Counts())
+		trace(q.pusher.host.Tracer, q.conn.Name(), desired, began, outcome, err, p.Counts())
+		q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
+		q.pusher.kept.note(ctx, key, q.conn.Name(), p.Kept())
+	}
 	if err != nil {
 		log.FromContext(ctx).Info("a push failed", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		q.failed(key, desired, err)
@@ -131,18 +136,44 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	q.pusher.wake(key)
 }
 
-// shared returns what all passes on the member share.
-func (q *memberQueue) shared() apply.Member {
-	host := &q.pusher.host
-	return apply.Member{Conn: q.conn, Names: q.names, Namespaces: q.namespaces, Native: q.native, HostLabels: host.Labels,
-		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
+// pass makes a pass for a pair. A new pair may share the write of its intent with others; the pass is nil if the pair still waits for them.
+func (q *memberQueue) pass(ctx context.Context, key Key, desired *plan.Desired, todo *plan.Work) (p *apply.Pass, outcome plan.Outcome, err error) {
+	if todo.IsNew {
+		turn, sharing, err := q.shares.turn(ctx, key, desired, todo, func(todo *plan.Work) *apply.Pass { return q.newPass(key, desired, todo) })
+		if err != nil || turn == intents.Waiting {
+			return nil, outcome, err
+		}
+		if turn == intents.Share {
+			outcome, isRecorded, err := sharing.pass.RunShared(ctx)
+			q.shares.shared(key, isRecorded)
+			if err != nil || isRecorded {
+				return sharing.pass, outcome, err
+			}
+			todo.IsNew = false
+		}
+	}
+	had, err := q.shares.settle(ctx, key)
+	if err != nil {
+		return nil, outcome, err
+	}
+	todo.IsNew = todo.IsNew && !had
+	todo.Recalled = q.deliveries.Recall(key)
+	todo.IsRecorded = q.deliveries.TakeRecorded(key, todo.Recalled)
+	todo.IsObserved = q.pusher.host.observes(q.conn.Name())
+	p = q.newPass(key, desired, todo)
+	outcome, err = p.Run(ctx)
+	return p, outcome, err
 }
 
-// isObserved reports whether the member has a ready collector that reports unrecorded objects: those that a pass
-// applied and did not record in the Delivery.
-func (q *memberQueue) isObserved() bool {
-	observes := q.pusher.host.Observes
-	return observes != nil && observes(q.conn.Name())
+// newPass makes a pass for a pair. It has what all passes on the member share.
+func (q *memberQueue) newPass(key Key, desired *plan.Desired, todo *plan.Work) *apply.Pass {
+	host := &q.pusher.host
+	shared := apply.Member{Conn: q.conn, Names: q.names, Namespaces: q.namespaces, Native: q.native, HostLabels: host.Labels,
+		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
+	return apply.New(shared, desired, todo, func() bool {
+		now := q.pusher.desired.get(key, q.conn.Name())
+		return now == desired || now.Same(desired)
+	})
 }
 
 // judge decides whether a pair needs a pass (due), and what that pass has to do (todo). news reports whether the status

@@ -58,9 +58,15 @@ type Host struct {
 	// Observes reports whether a member has a ready collector that reports unrecorded objects: those that a pass applied
 	// and did not record in the Delivery. If Observes is nil, no member has such a collector.
 	Observes func(memberName string) bool
+	// SharesIntents makes new pairs that wait at a member share the write of their intents (package intents).
+	SharesIntents bool
 	// Tracer makes traces; nil if tracing is off.
 	Tracer *tracing.Tracer
 }
+
+// observes reports whether a member has a ready collector that reports unrecorded objects: those that a pass applied and
+// did not record in the Delivery.
+func (h *Host) observes(memberName string) bool { return h.Observes != nil && h.Observes(memberName) }
 
 var _ multicluster.Aware = &Pusher{}
 

@@ -28,11 +28,7 @@ const createOnly = "1"
 // After a refusal the caller reads the object, because an object of another client may have the name. Admission runs
 // before the API server checks the resourceVersion, so a webhook may have refused a change of that other object.
 func (a *applier) applyUnlisted(ctx context.Context, it *item) (refusal, err error) {
-	// Some objects must be read before they are created, and applyUnlisted does nothing for them:
-	//   - a Namespace, because makeNamespace creates it with LabelMade, and an apply must not set that label;
-	//   - an OperatorGroup or a Subscription (mayDisturb), because a new one may break other operators in the namespace;
-	//   - an object of a kind that is not native, because its server may ignore the resourceVersion.
-	if !it.unlisted || it.isNamespace() || mayDisturb(it) || !a.native.Has(ctx, a.objects.conn, it.groupKind(), it.entry.Resource) {
+	if !it.unlisted || !a.createsUnread(ctx, it) {
 		return nil, nil
 	}
 	body, err := a.objects.stamped(it, "", createOnly)
@@ -50,6 +46,14 @@ func (a *applier) applyUnlisted(ctx context.Context, it *item) (refusal, err err
 	}
 	_, err = a.settle(ctx, it, answer)
 	return nil, err
+}
+
+// createsUnread reports whether the pass may create an object without reading it first. These objects it must read:
+//   - a Namespace, because makeNamespace creates it with LabelMade, and an apply must not set that label;
+//   - an OperatorGroup or a Subscription (mayDisturb), because a new one may break other operators in the namespace;
+//   - an object of a kind that is not native, because its server may ignore the resourceVersion.
+func (a *applier) createsUnread(ctx context.Context, it *item) bool {
+	return !it.isNamespace() && !mayDisturb(it) && a.native.Has(ctx, a.objects.conn, it.groupKind(), it.entry.Resource)
 }
 
 // isAboutObject reports whether the API server would give the same refusal to an ordinary apply of an absent object. A

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package intents
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+const (
+	// batchSize bounds the pairs whose intents one write adds. It is half of maxEntries, so that a second batch can be
+	// written while the passes of the first are under way.
+	batchSize = maxEntries / 2
+	// Patience bounds how long a new pair waits for the passes of other pairs. After that it writes its own Delivery.
+	Patience = time.Second
+)
+
+// Turn says what a new pair does when its turn in the member's queue comes.
+type Turn int
+
+const (
+	// Alone: the pair makes an ordinary pass, which creates the pair's Delivery.
+	Alone Turn = iota
+	// Join: other new pairs have a pass. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
+	// share.
+	Join
+	// Waiting: the pair waits already. It gets another turn.
+	Waiting
+	// Share: the list has the pair's intent. The pair makes the pass that it prepared.
+	Share
+)
+
+// state is how far a new pair is.
+type state int
+
+const (
+	// waiting: the pair waits for the next write of the list.
+	waiting state = iota
+	// writing: that write is under way.
+	writing
+	// granted: the list has the pair's intent, and the pair waits for its turn.
+	granted
+	// rejected: the list could not take the pair's intent, so the pair's next pass is an ordinary one.
+	rejected
+	// passing: a pass of the pair is under way.
+	passing
+)
+
+// Turns decides which new pairs of a member share a write of their intents. A new pair makes its pass alone if no other
+// new pair has one. Otherwise it waits, and the pairs that wait share a write as soon as the passes of the others have
+// ended. So a lone pair never waits, and the longer the member takes, the more pairs share a write. P is what a pair has
+// prepared. The zero value has no pairs.
+type Turns[P any] struct {
+	pairs map[deliveries.Key]*newPair[P]
+}
+
+type newPair[P any] struct {
+	state    state
+	since    time.Time
+	prepared P
+	// left is true if the pair must not use its intent, although the write of that is under way.
+	left bool
+}
+
+// Begin says what a new pair does in its turn. For the turn Share it also returns what the pair prepared.
+func (t *Turns[P]) Begin(key deliveries.Key, now time.Time) (turn Turn, prepared P) {
+	is := t.pairs[key]
+	switch {
+	case is == nil && len(t.pairs) > 0:
+		return Join, prepared
+	case is != nil && is.state == writing, is != nil && is.state == waiting && now.Sub(is.since) < Patience:
+		return Waiting, is.prepared
+	case is != nil && is.state == granted:
+		is.state = passing
+		return Share, is.prepared
+	}
+	t.GoAlone(key)
+	return Alone, prepared
+}
+
+// GoAlone records that the pair makes an ordinary pass now.
+func (t *Turns[P]) GoAlone(key deliveries.Key) { t.put(key, &newPair[P]{state: passing}) }
+
+// Wait records that the pair waits for the next write of the list.
+func (t *Turns[P]) Wait(key deliveries.Key, prepared P, now time.Time) {
+	t.put(key, &newPair[P]{state: waiting, since: now, prepared: prepared})
+}
+
+// End records that the turn of the pair in the queue is over. A pair whose pass was under way is no new pair any more.
+func (t *Turns[P]) End(key deliveries.Key) {
+	if is := t.pairs[key]; is != nil && is.state == passing {
+		delete(t.pairs, key)
+	}
+}
+
+// Leave records that the pair does not make the pass that it prepared. unused is true if the list has its intent.
+func (t *Turns[P]) Leave(key deliveries.Key) (unused bool) {
+	is := t.pairs[key]
+	switch {
+	case is == nil, is.state == passing:
+		return false
+	case is.state == writing:
+		is.left = true
+		return false
+	}
+	delete(t.pairs, key)
+	return is.state == granted
+}
+
+// Batch returns the pairs whose intents are to be written now, those that have waited longest first; none if no write is
+// due. From then on, their write is under way.
+func (t *Turns[P]) Batch() []deliveries.Key {
+	var waits []deliveries.Key
+	for key, is := range t.pairs {
+		if is.state == waiting {
+			waits = append(waits, key)
+		}
+	}
+	if len(waits) < batchSize && len(waits) < len(t.pairs) {
+		return nil
+	}
+	slices.SortFunc(waits, func(a, b deliveries.Key) int {
+		return cmp.Or(t.pairs[a].since.Compare(t.pairs[b].since), cmp.Compare(a.Delivery(), b.Delivery()))
+	})
+	waits = waits[:min(len(waits), batchSize)]
+	for _, key := range waits {
+		t.pairs[key].state = writing
+	}
+	return waits
+}
+
+// Prepared returns what a pair has prepared.
+func (t *Turns[P]) Prepared(key deliveries.Key) (prepared P) {
+	if is := t.pairs[key]; is != nil {
+		prepared = is.prepared
+	}
+	return prepared
+}
+
+// Written records that the list has the pair's intent. unused is true if the pair has left meanwhile.
+func (t *Turns[P]) Written(key deliveries.Key) (unused bool) {
+	is := t.pairs[key]
+	if is.left {
+		delete(t.pairs, key)
+		return true
+	}
+	is.state = granted
+	return false
+}
+
+// Rejected records that the list could not take the pair's intent.
+func (t *Turns[P]) Rejected(key deliveries.Key) {
+	if is := t.pairs[key]; is.left {
+		delete(t.pairs, key)
+	} else {
+		is.state = rejected
+	}
+}
+
+// IsIdle reports whether no new pair waits or has a pass.
+func (t *Turns[P]) IsIdle() bool { return len(t.pairs) == 0 }
+
+func (t *Turns[P]) put(key deliveries.Key, is *newPair[P]) {
+	if t.pairs == nil {
+		t.pairs = make(map[deliveries.Key]*newPair[P])
+	}
+	t.pairs[key] = is
+}
