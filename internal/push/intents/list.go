@@ -25,11 +25,11 @@ const Annotation = v1alpha1.Group + "/intents"
 type Use int
 
 const (
-	// InUse: the pass of the pair may apply objects of the entry now or later.
+	// InUse means that the pass of the pair may apply objects of the entry now or later.
 	InUse Use = iota
-	// Recorded: the pair's Delivery lists all objects of the entry, or no pass has applied one.
+	// Recorded means that the pair's Delivery lists all objects of the entry, or no pass has applied one.
 	Recorded
-	// Open: the pass has ended, and the pair's Delivery may lack objects that it has applied.
+	// Open means that the pass has ended, and the pair's Delivery may lack objects that it has applied.
 	Open
 )
 

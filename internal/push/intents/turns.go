@@ -22,14 +22,14 @@ const (
 type Turn int
 
 const (
-	// Alone: the pair makes an ordinary pass, which creates the pair's Delivery.
+	// Alone means that the pair makes an ordinary pass, which creates the pair's Delivery.
 	Alone Turn = iota
-	// Join: other new pairs have a pass. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
+	// Join means that other new pairs have a pass. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
 	// share.
 	Join
-	// Waiting: the pair waits already. It gets another turn.
+	// Waiting means that the pair waits already. It gets another turn.
 	Waiting
-	// Share: the list has the pair's intent. The pair makes the pass that it prepared.
+	// Share means that the list has the pair's intent. The pair makes the pass that it prepared.
 	Share
 )
 
