@@ -75,7 +75,9 @@ func (s *sharedIntents) turn(
 ) (intents.Turn, *sharingPass, error) {
 	s.mu.Lock()
 	if !s.shares {
+		unused := s.turns.Leave(key) // it may have waited when the member refused the list
 		s.mu.Unlock()
+		s.use(key, unused, intents.Recorded)
 		return intents.Alone, nil, nil
 	}
 	turn, prepared := s.turns.Begin(key, s.clock.Now())
