@@ -148,7 +148,7 @@ var _ = Describe("When a member's namespaces are closed", func() {
 		edit(ctx, m, func(m *v1alpha1.MemberCluster) { m.Spec.NamespacePolicy = policy })
 	}
 
-	It("Managed allows namespaces that Fairlead made or that are labelled open, All allows every namespace", needsThirdMember, func(ctx SpecContext) {
+	It("Managed allows namespaces that Fairlead made or that are labelled open, All allows every namespace", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		DeferCleanup(func(ctx SpecContext) { managed(ctx, member.Name, v1alpha1.NamespacesAll) })
 		managed(ctx, member.Name, v1alpha1.NamespacesManaged)

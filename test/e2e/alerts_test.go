@@ -27,7 +27,7 @@ func expectAlerts(ctx context.Context, before, after string, alerts ...string) {
 
 // Each alert fires because of a real fault. Only the time is short: Prometheus's engine evaluates the rules as if what the two scrapes
 // show went on for half an hour.
-var _ = Describe("The alerts", needsProcesses, needsThirdMember, needsOpenMembers, func() {
+var _ = Describe("The alerts", needsProcesses, needsOpenMembers, func() {
 	membersAreReady := func(ctx SpecContext) {
 		for _, name := range fleet.MemberNames() {
 			mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}

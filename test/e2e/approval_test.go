@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"strings"
-	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -43,7 +41,7 @@ func holding(w *v1alpha1.Federated) func(context.Context) []string {
 	}
 }
 
-var _ = Describe("When a placement drops more members than the limit for an hour", needsThirdMember, func() {
+var _ = Describe("When a placement drops more members than the limit for an hour", func() {
 	// slipped returns a wrapper that was on all three members until its author replaced the placement by nowhere. The
 	// manager has removed it from one member, and waits for an Approval before it removes it from the other two.
 	slipped := func(ctx SpecContext) *v1alpha1.Federated {
@@ -60,7 +58,7 @@ var _ = Describe("When a placement drops more members than the limit for an hour
 		return w
 	}
 
-	It("keeps serving the members whose removal waits, and leaves them once the removal is approved", needsThirdMember, func(ctx SpecContext) {
+	It("keeps serving the members whose removal waits, and leaves them once the removal is approved", func(ctx SpecContext) {
 		w := slipped(ctx)
 		Expect(fleet.Kubectl(ctx, "get", "federation", "-n", w.Namespace).Stdout).To(ContainSubstring(v1alpha1.ReasonRemovalNeedsApproval))
 		Expect(conditionMessage(w, v1alpha1.ConditionPlaced)).To(And(ContainSubstring("2 of the 3 members"), ContainSubstring("restore spec.placement or the labels")))
@@ -125,13 +123,13 @@ var _ = Describe("When a placement drops more members than the limit for an hour
 		Expect(w.Status.Placement).To(And(HaveField("Withheld", BeEmpty()), HaveField("Decision", BeEmpty())))
 	})
 
-	It("counts the removals of the hour across a restart of the manager", needsProcesses, needsThirdMember, func(ctx SpecContext) {
+	It("counts the removals of the hour across a restart of the manager", func(ctx SpecContext) {
 		w := slipped(ctx)
 		decision := w.Status.Placement.Decision
-		before := fleet.Manager(ctx)
-		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())
-		Eventually(ctx, func() int { return fleet.Manager(ctx).PID }).ShouldNot(Equal(before.PID))
-		Expect(fleet.Sandbox.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)).To(Succeed()) // the manager serves the webhook, which admits the next wrapper
+		killManager(ctx)
+		Eventually(ctx, func() error { // until the manager serves the webhook, which admits the next wrapper
+			return fleet.Host.Create(ctx, build.Federated("settings").In(w.Namespace).To("member-1").With(build.ConfigMap("settings")).Obj(), client.DryRunAll)
+		}).WithTimeout(afterKill).Should(Succeed())
 		settings := author(ctx, build.Federated("settings").In(w.Namespace).To("member-1").With(build.ConfigMap("settings")))
 		Eventually(ctx, reread(ctx, settings)).WithTimeout(90*time.Second).Should(beReady(), "the new manager does its work")
 		Consistently(ctx, holding(w)).Should(Equal([]string{"member-2", "member-3"}))

@@ -95,7 +95,7 @@ func leaves(path string, value any) []string {
 }
 
 var _ = Describe("hostctl federate", func() {
-	It("makes wrappers from objects of a member, without the values that this cluster set", needsThirdMember, needsSimulation, needsOpenMembers, func(ctx SpecContext) {
+	It("makes wrappers from objects of a member, without the values that this cluster set", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}})
 		live := inFile("live.yaml", fmt.Sprintf(`
@@ -287,7 +287,7 @@ var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 		Expect(merged.Stdout).To(MatchYAML(written))
 	})
 
-	It("give each cloud its class, and the shop its claim, operator and messages", needsThirdMember, needsSimulation, func(ctx SpecContext) {
+	It("give each cloud its class, and the shop its claim, operator and messages", needsSimulation, func(ctx SpecContext) {
 		for _, member := range fleet.Members() {
 			DeferCleanup(func(ctx SpecContext) {
 				class := member.fetch(ctx, "StorageClass", "", "fast") // the class is still there: the wrapper's onDelete is KeepData

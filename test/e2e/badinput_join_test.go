@@ -14,7 +14,7 @@ import (
 
 var _ = Describe("When a join gets a kubeconfig that does not lead to the member", func() {
 	DescribeTable("it names the cluster, the address and the remedy, and registers nothing",
-		needsThirdMember, func(ctx SpecContext, spoil func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo), words ...string) {
+		func(ctx SpecContext, spoil func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo), words ...string) {
 			name, file := unique("lost"), filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 			config, err := clientcmd.LoadFromFile(fleet.Member("member-3").Kubeconfig)
 			Expect(err).NotTo(HaveOccurred())

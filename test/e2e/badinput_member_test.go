@@ -30,7 +30,7 @@ func gauges(kind, plural string, maximum int64) *unstructured.Unstructured {
 }
 
 var _ = Describe("When members refuse objects of a wrapper", func() {
-	It("a kind that no member serves is reported for each member, and the other objects are delivered", needsThirdMember, func(ctx SpecContext) {
+	It("a kind that no member serves is reported for each member, and the other objects are delivered", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("mystery").In(shop).ToMatching().With(custom("Wigdet", "x"), build.ConfigMap("settings")))
 		words := []string{"Wigdet x: the member does not serve Wigdet in e2e.fairlead.dev/v1", "CRD or operator", "if apiVersion or kind is wrong, correct it"}
@@ -46,7 +46,7 @@ var _ = Describe("When members refuse objects of a wrapper", func() {
 		expectReady(ctx, w)
 	})
 
-	It("a patch that one member's schema refuses, and a value over its CRD's maximum, are reported for that member; the others go on", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("a patch that one member's schema refuses, and a value over its CRD's maximum, are reported for that member; the others go on", needsOpenMembers, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		kind, plural := newKind("Gauge")
 		full := kind + ".v1.e2e.fairlead.dev"
@@ -84,7 +84,7 @@ var _ = Describe("When members refuse objects of a wrapper", func() {
 		remove(ctx, w) // before a cleanup deletes the CRD: the manager needs the kind to remove the object
 	})
 
-	It("a null in a field that is not nullable is reported with the field and the remedy; hostctl federate leaves it out", needsOpenMembers, func(ctx SpecContext) {
+	It("a null in a field that is not nullable is reported with the field and the remedy; hostctl federate leaves it out", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		kind, plural := newKind("Gauge")
 		for _, member := range fleet.Members() {
@@ -96,26 +96,26 @@ apiVersion: federation.fairlead.dev/v1alpha1
 kind: Federated
 metadata: {name: gauge, namespace: %s}
 spec:
-  placement: {clusters: {names: [member-1]}}
+  placement: {clusters: {names: [%s]}}
   objects: [%s]
-`, shop, manifest), "create", "-f", "-")
+`, shop, openMember, manifest), "create", "-f", "-")
 		Expect(run.Code).To(BeZero(), run.Stderr)
 		Expect(run.Stderr).To(ContainSubstring("Warning: spec.objects[0].spec.size of " + kind + " g is null: remove the field"))
 		w := build.Federated("gauge").In(shop).Obj()
-		Eventually(ctx, reread(ctx, w)).Should(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid,
+		Eventually(ctx, reread(ctx, w)).Should(haveLine(openMember, v1alpha1.StateStalled, v1alpha1.ReasonInvalid,
 			kind+" g: null in spec.size: take it out of the wrapper", "`hostctl federate` leaves them out"))
 
 		file := filepath.Join(GinkgoT().TempDir(), "gauge.yaml")
 		Expect(os.WriteFile(file, []byte(manifest), 0o600)).To(Succeed())
-		run = fleet.Hostctl(ctx, "federate", "-f", file, "--bundle", "gauge", "--clusters", "member-1")
+		run = fleet.Hostctl(ctx, "federate", "-f", file, "--bundle", "gauge", "--clusters", openMember)
 		Expect(run.Stderr).To(ContainSubstring("spec.size left out: it was null"))
 		Expect(fleet.KubectlWith(ctx, run.Stdout, "replace", "-f", "-").Code).To(BeZero())
-		Eventually(ctx, fleet.Member("member-1").has(kind+".v1.e2e.fairlead.dev", shop, "g")).Should(BeTrue())
-		Eventually(ctx, reread(ctx, w)).ShouldNot(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid))
+		Eventually(ctx, fleet.Member(openMember).has(kind+".v1.e2e.fairlead.dev", shop, "g")).Should(BeTrue())
+		Eventually(ctx, reread(ctx, w)).ShouldNot(haveLine(openMember, v1alpha1.StateStalled, v1alpha1.ReasonInvalid))
 		remove(ctx, w) // before a cleanup deletes the CRD: the manager needs the kind to remove the object
 	})
 
-	It("refusals by a quota and an admission policy are reported as Refused with their own messages; the others go on", needsThirdMember, func(ctx SpecContext) {
+	It("refusals by a quota and an admission policy are reported as Refused with their own messages; the others go on", func(ctx SpecContext) {
 		shop, member, policy := newShop(ctx), fleet.Member("member-2"), unique("no-red")
 		Expect(client.IgnoreAlreadyExists(member.Create(ctx, build.Namespace(shop)))).To(Succeed())
 		member.create(ctx, build.Manifest("{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: %s}, spec: {hard: {count/services: '0'}}}", shop))

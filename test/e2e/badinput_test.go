@@ -33,7 +33,7 @@ func nested(deep int) string { return strings.Repeat("[", deep) + strings.Repeat
 // pastInt64 is a number that no API server can store.
 const pastInt64 = "18446744073709551617"
 
-var _ = Describe("When bad input comes to the host", needsProcesses, func() {
+var _ = Describe("When bad input comes to the host", func() {
 	// raw sends the text of a wrapper to the host unchanged. kubectl apply would parse the text first, and would refuse
 	// some mistakes itself.
 	raw := func(ctx SpecContext, shop, wrapper string) Run {
@@ -43,14 +43,14 @@ var _ = Describe("When bad input comes to the host", needsProcesses, func() {
 		return fleet.Kubectl(ctx, "create", "-f", file, "--raw", "/apis/federation.fairlead.dev/v1alpha1/namespaces/"+shop+"/federateds?fieldValidation=Strict")
 	}
 	// stands checks that the host did not store the wrapper, and that the bad input did not crash the manager.
-	stands := func(ctx SpecContext, shop string, manager int) {
+	stands := func(ctx SpecContext, shop string, managers []string) {
 		GinkgoHelper()
 		Expect(fleet.Host.lacks(build.Federated("spoilt").In(shop).Obj())(ctx)).To(BeTrue())
-		Expect(fleet.Manager(ctx).PID).To(Equal(manager))
+		Expect(managerProcesses(ctx)).To(Equal(managers))
 	}
 
-	DescribeTable("is refused with the field and the way out", needsProcesses, func(ctx SpecContext, spec string, words ...string) {
-		shop, manager := newShop(ctx), fleet.Manager(ctx).PID
+	DescribeTable("is refused with the field and the way out", func(ctx SpecContext, spec string, words ...string) {
+		shop, managers := newShop(ctx), managerProcesses(ctx)
 		run := fleet.KubectlWith(ctx, fmt.Sprintf(`
 apiVersion: federation.fairlead.dev/v1alpha1
 kind: Federated
@@ -63,7 +63,7 @@ spec:
 			Expect(run.Stderr).To(ContainSubstring(w))
 		}
 		Expect(run.Stderr).NotTo(Or(ContainSubstring("Go struct"), ContainSubstring("webhook")))
-		stands(ctx, shop, manager)
+		stands(ctx, shop, managers)
 	},
 		Entry("a selection that is a list", "  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\n  placement: {clusters: [member-1]}",
 			"spec.placement.clusters", "must be of type object"),
@@ -95,14 +95,14 @@ spec:
 		Expect(run.Stderr).To(And(ContainSubstring("spec.objects[0].metadata.namespace"), ContainSubstring("put namespaced objects into a Federated in namespace shop")))
 	})
 
-	DescribeTable("is refused if the API server would store another value than the author wrote", needsProcesses, func(ctx SpecContext, data, more string, words ...string) {
-		shop, manager := newShop(ctx), fleet.Manager(ctx).PID
+	DescribeTable("is refused if the API server would store another value than the author wrote", func(ctx SpecContext, data, more string, words ...string) {
+		shop, managers := newShop(ctx), managerProcesses(ctx)
 		run := raw(ctx, shop, spoilt(shop, data, more))
 		Expect(run.Code).NotTo(BeZero())
 		for _, w := range words {
 			Expect(run.Stderr).To(ContainSubstring(w))
 		}
-		stands(ctx, shop, manager)
+		stands(ctx, shop, managers)
 	},
 		Entry("a key twice in an object", `{"x":"1","x":"2"}`, "", `duplicate field "spec.objects[0].data.x"`),
 		Entry("a key twice in a value", `{}`, overriding(`"patch":[{"op":"add","path":"/data","value":{"x":"1","x":"2"}}]`),
@@ -120,7 +120,7 @@ spec:
 		Entry("a merge nested 10,000 deep", `{}`, overriding(`"merge":{"data":`+nested(10_000)+`}`), "exceeded max depth"),
 	)
 
-	DescribeTable("is refused by hostctl by file, document and field", needsProcesses, func(ctx SpecContext, command, input string, words ...string) {
+	DescribeTable("is refused by hostctl by file, document and field", func(ctx SpecContext, command, input string, words ...string) {
 		args := map[string][]string{
 			"federate": {"federate", "-f", "-", "-n", "shop", "--all-clusters"},
 			"render":   {"render", "-f", "-", "--assume-cluster", "member-1"},

@@ -22,7 +22,7 @@ func (c *TestCluster) furnish(ctx SpecContext, shop, name, colour, manager strin
 
 var _ = Describe("When an object exists already", func() {
 	It("is left alone under onConflict: Fail, which says who manages it", func(ctx SpecContext) {
-		shop, member := newShop(ctx), fleet.Member("member-1")
+		shop, member := newShop(ctx), fleet.Member(openMember)
 		member.furnish(ctx, shop, "theirs", "red", "helm")
 		before := member.version(ctx, "ConfigMap", shop, "theirs")
 		w := author(ctx, build.Federated("bundle").In(shop).To(member.Name).
@@ -36,7 +36,7 @@ var _ = Describe("When an object exists already", func() {
 	})
 
 	It("is adopted under AdoptIfEqual if it is equal, refused if it differs, and released when the wrapper leaves", func(ctx SpecContext) {
-		shop, member := newShop(ctx), fleet.Member("member-1")
+		shop, member := newShop(ctx), fleet.Member(openMember)
 		member.furnish(ctx, shop, "equal", "blue", "helm")
 		member.furnish(ctx, shop, "different", "red", "helm")
 		equal := author(ctx, build.Federated("equal").In(shop).To(member.Name).OnConflict(v1alpha1.ConflictAdoptIfEqual).

@@ -48,8 +48,8 @@ var _ = Describe("When the host's credentials for a member", func() {
 		Eventually(ctx, lost.field("ConfigMap", w.Namespace, "settings", "data", "colour")).WithTimeout(within).Should(Equal(colour))
 	}
 
-	It("are revoked on the member, the status says so, and a join repairs it without a restart", needsProcesses, func(ctx SpecContext) {
-		manager := fleet.Manager(ctx).PID
+	It("are revoked on the member, the status says so, and a join repairs it without a restart", func(ctx SpecContext) {
+		managers := managerProcesses(ctx)
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: permissions.HostAccount}}
 		Expect(lost.Delete(ctx, account)).To(Succeed())
 		Eventually(ctx, reread(ctx, member)).WithTimeout(within + tokenCache).Should(And(
@@ -58,13 +58,13 @@ var _ = Describe("When the host's credentials for a member", func() {
 		Eventually(ctx, reread(ctx, w)).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, ""))
 		Expect(lost.has("ConfigMap", w.Namespace, "settings")(ctx)).To(BeTrue())
 
-		Expect(fleet.Hostctl(ctx, asTheSandbox(joining(lost.Name))...)).To(HaveField("Code", 0))
+		Expect(fleet.Hostctl(ctx, asAtFirst(joining(lost.Name))...)).To(HaveField("Code", 0))
 		served(ctx, "green")
-		Expect(fleet.Manager(ctx).PID).To(Equal(manager))
+		Expect(managerProcesses(ctx)).To(Equal(managers))
 	})
 
-	It("are replaced by wrong ones or deleted, the status says so, and pushes resume when they are put back", needsProcesses, needsOpenMembers, func(ctx SpecContext) {
-		manager := fleet.Manager(ctx).PID
+	It("are replaced by wrong ones or deleted, the status says so, and pushes resume when they are put back", func(ctx SpecContext) {
+		managers := managerProcesses(ctx)
 		secret := &corev1.Secret{}
 		Expect(fleet.Host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: lost.Name}, secret)).To(Succeed())
 		good := secret.DeepCopy()
@@ -82,6 +82,6 @@ var _ = Describe("When the host's credentials for a member", func() {
 
 		Expect(fleet.Host.Create(ctx, good)).To(Succeed())
 		served(ctx, "green")
-		Expect(fleet.Manager(ctx).PID).To(Equal(manager))
+		Expect(managerProcesses(ctx)).To(Equal(managers))
 	})
 })

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var _ = Describe("When a wrapper is deleted while a member does not answer", needsThirdMember, func() {
+var _ = Describe("When a wrapper is deleted while a member does not answer", func() {
 	// halfGone returns a wrapper that its author deleted while member-2 does not answer. It has left the other members, and
 	// waits for member-2.
 	halfGone := func(ctx SpecContext) *v1alpha1.Federated {
@@ -116,8 +116,8 @@ var _ = Describe("When a wrapper leaves a member that does not answer", func() {
 // Deleting the CRD deletes every ClusterFederated. Specs run one after the other, so no other spec has one now. A cleanup installs
 // the CRD again, also after a failure.
 var _ = Describe("When the CRD of a wrapper is deleted at the host", func() {
-	It("leaves all objects on the members, and goes on when the CRD is installed again", needsOpenMembers, func(ctx SpecContext) {
-		name, member := unique("swept"), fleet.Member("member-1")
+	It("leaves all objects on the members, and goes on when the CRD is installed again", func(ctx SpecContext) {
+		name, member := unique("swept"), fleet.Member(openMember)
 		w := author(ctx, build.ClusterFederated(name).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.StorageClass(name)))
 		expectReady(ctx, w)
 		before := member.version(ctx, "StorageClass", "", name)

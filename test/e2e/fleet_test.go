@@ -152,6 +152,16 @@ func (f *TestFleet) Hostctl(ctx context.Context, args ...string) Run {
 	return f.run(ctx, "", filepath.Join(f.repo, "bin", "hostctl"), args...)
 }
 
+// hostctlNearMembers does the same as Hostctl, for commands that send requests to members themselves. With kind it runs hostctl in a
+// container, because only containers in the network of the clusters can resolve the addresses of the members.
+func hostctlNearMembers(ctx context.Context, args ...string) Run {
+	GinkgoHelper()
+	if clusters, ok := fleet.Provider.(*kindclusters.Clusters); ok {
+		return fleet.run(ctx, "", "docker", clusters.InNetwork.Hostctl(args...)...)
+	}
+	return fleet.Hostctl(ctx, args...)
+}
+
 // Kubectl runs kubectl against the host. To run it against another cluster, begin args with --context NAME.
 func (f *TestFleet) Kubectl(ctx context.Context, args ...string) Run {
 	GinkgoHelper()

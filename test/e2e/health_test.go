@@ -108,45 +108,45 @@ var _ = Describe("Health", func() {
 			haveState("member-1", v1alpha1.StateProgressing, "Deployment web", "Replicas: 0/1", "ReplicaSetCreateError", "exceeded quota"))
 	})
 
-	It("of a custom resource follows its conditions, once its controller has observed the present spec", needsOpenMembers, func(ctx SpecContext) {
-		shop, member := newShop(ctx), fleet.Member("member-1")
+	It("of a custom resource follows its conditions, once its controller has observed the present spec", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member(openMember)
 		kind, plural := newKind("Gauge")
 		member.create(ctx, build.CRD(kind, plural))
 		full := kind + ".v1.e2e.fairlead.dev"
-		gauge := author(ctx, build.Federated("gauge").In(shop).To("member-1").
+		gauge := author(ctx, build.Federated("gauge").In(shop).To(openMember).
 			With(build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: g}, spec: {size: 1}}", kind)))
-		Eventually(ctx, reread(ctx, gauge)).Should(haveLine("member-1", v1alpha1.StateProgressing, v1alpha1.ReasonSettling, kind+" g"))
+		Eventually(ctx, reread(ctx, gauge)).Should(haveLine(openMember, v1alpha1.StateProgressing, v1alpha1.ReasonSettling, kind+" g"))
 
 		member.speak(ctx, full, shop, "g", "False", "NoPower", "the plug is out")
-		Eventually(ctx, reread(ctx, gauge)).Should(haveLine("member-1", v1alpha1.StateProgressing, "NoPower", kind+" g", "the plug is out"))
+		Eventually(ctx, reread(ctx, gauge)).Should(haveLine(openMember, v1alpha1.StateProgressing, "NoPower", kind+" g", "the plug is out"))
 		member.speak(ctx, full, shop, "g", "True", "Running", "")
 		expectReady(ctx, gauge)
 	})
 
-	It("tells a member that converges from one that is past its deadline", needsOpenMembers, func(ctx SpecContext) {
-		shop, member := newShop(ctx), fleet.Member("member-1")
+	It("tells a member that converges from one that is past its deadline", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member(openMember)
 		kind, plural := newKind("Gauge")
 		member.create(ctx, build.CRD(kind, plural))
 		full := kind + ".v1.e2e.fairlead.dev"
 		wave := build.Wave("all")
 		wave.MaxFailures = new(int32(3)) // the rollout does not stop, so nothing but the deadline makes the wrapper Stalled
-		gauge := build.Federated("gauge").In(shop).To("member-1").
+		gauge := build.Federated("gauge").In(shop).To(openMember).
 			With(build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: g}, spec: {size: 1}}", kind)).InWaves("", wave).Obj()
 		gauge.Spec.Rollout.ProgressDeadlineSeconds = 600
 		fleet.Host.create(ctx, gauge)
-		Eventually(ctx, reread(ctx, gauge)).Should(haveLine("member-1", v1alpha1.StateProgressing, v1alpha1.ReasonSettling, kind+" g"))
+		Eventually(ctx, reread(ctx, gauge)).Should(haveLine(openMember, v1alpha1.StateProgressing, v1alpha1.ReasonSettling, kind+" g"))
 		member.speak(ctx, full, shop, "g", "False", "NoPower", "the plug is out")
-		Eventually(ctx, reread(ctx, gauge)).Should(And(haveLine("member-1", v1alpha1.StateProgressing, "NoPower", "the plug is out"),
+		Eventually(ctx, reread(ctx, gauge)).Should(And(haveLine(openMember, v1alpha1.StateProgressing, "NoPower", "the plug is out"),
 			haveCondition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, "")))
-		Expect(conditionMessage(gauge, v1alpha1.ConditionReconciling)).To(And(ContainSubstring("member-1 has been Progressing since 20"), ContainSubstring("its deadline is 20")))
+		Expect(conditionMessage(gauge, v1alpha1.ConditionReconciling)).To(And(ContainSubstring(openMember+" has been Progressing since 20"), ContainSubstring("its deadline is 20")))
 
 		edit(ctx, gauge, func(w *v1alpha1.Federated) { w.Spec.Rollout.ProgressDeadlineSeconds = 1 })
-		Eventually(ctx, reread(ctx, gauge)).Should(And(haveLine("member-1", v1alpha1.StateProgressing, "NoPower"),
+		Eventually(ctx, reread(ctx, gauge)).Should(And(haveLine(openMember, v1alpha1.StateProgressing, "NoPower"),
 			haveCondition(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonProgressDeadlineExceeded)))
 		Expect(conditionMessage(gauge, v1alpha1.ConditionStalled)).To(And(ContainSubstring("longer than its deadline of 1s"), ContainSubstring("the plug is out")))
 		described := fleet.Hostctl(ctx, "describe", "gauge", "-n", shop)
 		Expect(described.Code).To(Equal(exit.Waits), described.Stdout)
-		Expect(described.Stdout).To(ContainSubstring("✗ a deadline has passed: member-1 has been Progressing since"))
+		Expect(described.Stdout).To(ContainSubstring("✗ a deadline has passed: " + openMember + " has been Progressing since"))
 
 		member.speak(ctx, full, shop, "g", "True", "Running", "")
 		Eventually(ctx, reread(ctx, gauge)).Should(And(beReady(), Not(haveCondition(v1alpha1.ConditionStalled, metav1.ConditionTrue, ""))))
@@ -183,7 +183,7 @@ var _ = Describe("A member's facts", func() {
 		}
 	})
 
-	It("follow the member: a second default class, one more node", needsThirdMember, needsSimulation, func(ctx SpecContext) {
+	It("follow the member: a second default class, one more node", needsSimulation, func(ctx SpecContext) {
 		member, class, node := fleet.Member("member-3"), unique("second"), unique("node")
 		second := build.Annotated(build.StorageClass(class), "storageclass.kubernetes.io/is-default-class", "true")
 		member.create(ctx, second)

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,17 +23,28 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
 )
 
-// joining returns the command that joins a member with the sandbox's labels, and with the collector inside the manager. The member is
-// Ready at once then. A collector in a process of its own would report only at its next heartbeat.
+// joining returns the command that joins a member with the labels it has in the fleet, and with the collector inside the manager. The
+// member is Ready at once then. A collector in a process or pod of its own would report only at its next heartbeat.
 func joining(name string, more ...string) []string {
 	i, _ := strconv.Atoi(strings.TrimPrefix(name, "member-")) // the suite names its members member-N
 	place := sandbox.PlaceOf(i)
-	return append([]string{
+	return slices.Concat([]string{
 		"join", name, "--cluster-context", name, "--allow", "any", "--namespaces", "All", "--collector", "Host", "--labels",
 		fmt.Sprintf("cloud=%s,topology.kubernetes.io/region=%s,topology.kubernetes.io/zone=%s", place.Cloud, place.Region, place.Zones[0]),
-	}, more...)
+	}, atAddress(name), more)
+}
+
+// atAddress returns the option of hostctl join with the address at which the host reaches a cluster. With the sandbox this is the address in
+// the kubeconfig, so there is no option.
+func atAddress(name string) []string {
+	if clusters, ok := fleet.Provider.(*kindclusters.Clusters); ok {
+		return []string{"--server", clusters.InNetwork.Address(name)}
+	}
+	return nil
 }
 
 // hostctlWrites returns hostctl's writes to the cluster since the mark, sorted. Access reviews are no writes.
@@ -51,17 +63,27 @@ func registered(name string) *v1alpha1.MemberCluster {
 	}
 }
 
-// asTheSandbox adds the option with which the sandbox joins members: the collector runs as a process of its own.
-func asTheSandbox(command []string) []string { return append(command, "--collector", "External") }
+// asAtFirst adds the option for the collector with which the provider joins members: with kind it is a Deployment on the member, and with
+// the sandbox a process that the supervisor runs.
+func asAtFirst(command []string) []string {
+	if fleet.Sandbox == nil {
+		return append(command, "--collector", "Member")
+	}
+	return append(command, "--collector", "External")
+}
 
-// rejoinAfter joins the member again after the spec, as the sandbox had joined it. It restarts the collector: during
+// rejoinAfter joins the member again after the spec, as the provider had joined it. With the sandbox it restarts the collector: during
 // the spec the member's API server refused the collector, which would try again only after minutes.
 func rejoinAfter(name string) {
 	DeferCleanup(func(ctx SpecContext) {
+		if fleet.Sandbox == nil {
+			Expect(fleet.Hostctl(ctx, asAtFirst(joining(name))...)).To(HaveField("Code", 0))
+			return
+		}
 		Expect(fleet.Hostctl(ctx, joining(name)...)).To(HaveField("Code", 0))
 		collector := fleet.Process(ctx, name, sandbox.CollectorProcess)
 		Expect(syscall.Kill(collector.PID, syscall.SIGTERM)).To(Succeed())
-		Expect(fleet.Hostctl(ctx, asTheSandbox(joining(name))...)).To(HaveField("Code", 0))
+		Expect(fleet.Hostctl(ctx, asAtFirst(joining(name))...)).To(HaveField("Code", 0))
 		Expect(fleet.Sandbox.WaitReady(ctx, name, sandbox.CollectorProcess)).To(Succeed())
 	})
 }
@@ -91,8 +113,8 @@ func expectNothingOfFairlead(ctx context.Context, c *TestCluster) {
 }
 
 var _ = Describe("When a member is joined again", func() {
-	It("finds nothing to write", needsAuditLog, needsProcesses, needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
-		again := asTheSandbox(joining("member-3"))
+	It("finds nothing to write", needsAuditLog, needsProcesses, func(ctx SpecContext) {
+		again := asAtFirst(joining("member-3"))
 		Expect(fleet.Hostctl(ctx, again...)).To(HaveField("Code", 0)) // the sandbox may come from a run of an earlier build, whose join wrote something else
 		host, member := fleet.Host.audit(), fleet.Member("member-3").audit()
 		crds := []string{"deliveries." + v1alpha1.Group, "memberships." + v1alpha1.Group}
@@ -112,7 +134,7 @@ var _ = Describe("When a member is joined again", func() {
 		Expect(after).To(Equal(before))
 	})
 
-	It("repairs what an interrupted join or another person has left", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("repairs what an interrupted join or another person has left", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		rejoinAfter(member.Name)
 		ours := func(name string) metav1.ObjectMeta {
@@ -140,7 +162,7 @@ var _ = Describe("When a member is joined again", func() {
 		expectReady(ctx, w)
 	})
 
-	It("is refused if it belongs to another host, and names that host", needsAuditLog, needsThirdMember, func(ctx SpecContext) {
+	It("is refused if it belongs to another host, and names that host", needsAuditLog, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		rejoinAfter(member.Name)
 		m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
@@ -166,7 +188,7 @@ var _ = Describe("When a member is joined again", func() {
 	})
 })
 
-var _ = Describe("When a member is unjoined", needsThirdMember, func() {
+var _ = Describe("When a member is unjoined", func() {
 	// settled returns a wrapper that is Ready on member-3, its only member, and the resourceVersion of its object there.
 	settled := func(ctx SpecContext) (w *v1alpha1.Federated, version string) {
 		GinkgoHelper()
@@ -182,7 +204,7 @@ var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 		Expect(there.GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelUID, string(w.UID)))
 	}
 
-	It("keeps workloads and labels, loses Fairlead's own objects, and is adopted without a write when it joins again", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("keeps workloads and labels, loses Fairlead's own objects, and is adopted without a write when it joins again", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -205,7 +227,7 @@ var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 		Expect(member.delivery(ctx, w).Spec.Inventory[0].State).To(Equal(v1alpha1.EntryApplied))
 	})
 
-	It("does the same after kubectl delete memberclusters", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("does the same after kubectl delete memberclusters", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -215,7 +237,7 @@ var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 		Expect(fleet.Host.has("Secret", v1alpha1.SystemNamespace, member.Name)(ctx)).To(BeFalse())
 	})
 
-	It("is forgotten with --forget when it does not answer, and can be joined again", needsThirdMember, func(ctx SpecContext) {
+	It("is forgotten with --forget when it does not answer, and can be joined again", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -231,8 +253,9 @@ var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 })
 
 var _ = Describe("When the host is its own member", func() {
-	It("gets pushes like any other member, and keeps the host's parts when it is unjoined", needsOpenMembers, func(ctx SpecContext) {
-		Expect(fleet.Hostctl(ctx, "join", "self", "--cluster-context", "host", "--allow", "any", "--namespaces", "All")).To(HaveField("Code", 0))
+	It("gets pushes like any other member, and keeps the host's parts when it is unjoined", func(ctx SpecContext) {
+		join := append([]string{"join", "self", "--cluster-context", "host", "--allow", "any", "--namespaces", "All"}, atAddress(provider.Host)...)
+		Expect(fleet.Hostctl(ctx, join...)).To(HaveField("Code", 0))
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(client.IgnoreNotFound(fleet.Host.Delete(ctx, registered("self")))).To(Succeed())
 			Eventually(ctx, fleet.Host.lacks(registered("self"))).Should(BeTrue())

@@ -110,7 +110,7 @@ var _ = Describe("When a deleted wrapper leaves more objects on members than one
 		}
 		w := bundle()
 		expectReady(ctx, w)
-		nothing := fleet.Hostctl(ctx, "kept", "many", "-n", shop)
+		nothing := hostctlNearMembers(ctx, "kept", "many", "-n", shop)
 		Expect(nothing).To(And(HaveField("Code", exit.Done), HaveField("Stdout", BeEmpty())), "the wrapper still owns all its objects, so hostctl kept must list none")
 
 		remove(ctx, w)
@@ -119,19 +119,19 @@ var _ = Describe("When a deleted wrapper leaves more objects on members than one
 			notes = append(notes, HavePrefix("60 objects stay on member %s (`hostctl kept many -n %s` lists all); 60:", name, shop))
 		}
 		Eventually(ctx, told(shop, "many", v1alpha1.ReasonKept)).Should(ConsistOf(notes...))
-		kept := fleet.Hostctl(ctx, "kept", "many", "-n", shop)
+		kept := hostctlNearMembers(ctx, "kept", "many", "-n", shop)
 		Expect(kept.Code).To(Equal(exit.Done), kept.Stderr)
 		lines := strings.Split(strings.TrimSpace(kept.Stdout), "\n")
 		Expect(lines).To(HaveLen(1 + 60*len(fleet.MemberNames())))
 		for _, name := range fleet.MemberNames() {
 			Expect(kept.Stdout).To(MatchRegexp(name + ` +configmaps/a-rather-long-name-of-an-object-59 +annotated `))
 		}
-		one := fleet.Hostctl(ctx, "kept", "many", "-n", shop, "--cluster", "member-2")
+		one := hostctlNearMembers(ctx, "kept", "many", "-n", shop, "--cluster", "member-2")
 		Expect(strings.Count(one.Stdout, "member-2 ")).To(Equal(60))
 		Expect(one.Stdout).NotTo(ContainSubstring("member-1"))
 
 		By("creating the wrapper again, which adopts all these objects")
 		expectReady(ctx, bundle())
-		Expect(fleet.Hostctl(ctx, "kept", "many", "-n", shop).Stdout).To(BeEmpty())
+		Expect(hostctlNearMembers(ctx, "kept", "many", "-n", shop).Stdout).To(BeEmpty())
 	}, SpecTimeout(3*time.Minute))
 })

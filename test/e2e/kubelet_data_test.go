@@ -53,6 +53,9 @@ var _ = withKubelets("When pods keep data on volumes of their node", func() {
 		Eventually(ctx, member.has("Deployment", shop, "keeper")).WithTimeout(podsWithin).Should(BeFalse())
 		Expect(member.claim(ctx, shop, "data").DeletionTimestamp).To(BeNil(), "the claim must stay, because it holds data")
 		edit(ctx, data, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Names = []string{member.Name} })
+		// The wrapper leaves a second member within the hour, so this removal waits for a person.
+		Eventually(ctx, reread(ctx, data)).Should(haveLine("member-1", v1alpha1.StateHeld, v1alpha1.ReasonRemovalNeedsApproval))
+		approve(ctx, data.Name, "-n", shop, "--removal")
 		unharmed("after it came back")
 
 		By("unjoining the member, and joining it again")

@@ -18,7 +18,7 @@ import (
 var _ = withKubelets("When pods really run", func() {
 	It("a Deployment is Ready on every member once its pods run, and again once a new version runs", func(ctx SpecContext) {
 		shop := newShop(ctx)
-		web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").With(running("web", "serve")))
+		web := author(ctx, build.Federated("web").In(shop).ToMatching().With(running("web", "serve")))
 		expectReadySoon(ctx, web)
 		before := map[string]string{}
 		for _, member := range fleet.Members() {

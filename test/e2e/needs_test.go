@@ -17,20 +17,21 @@ var (
 	needsProcesses = Label("processes")
 	// needsOLM: the spec installs operators. For kind, OLM and its operators would need container images.
 	needsOLM = Label("olm")
-	// needsThirdMember: the spec places wrappers on member-3. With kind there are only two members.
-	needsThirdMember = Label("third-member")
 	// needsSimulation: the spec needs what the sandbox simulates. There, pods run without a real image, claims bind without
 	// a pod, and the spec itself plays the volume resizer.
 	needsSimulation = Label("simulation")
-	// needsOpenMembers: the spec writes objects to member-1 that need the grant any and the policy All. With kind, member-1 has
-	// the default grants and the policy Managed.
+	// needsOpenMembers: the spec writes objects to every member that need the grant any and the policy All. With kind, member-1 has
+	// the default grants and the policy Managed. A spec that needs only one such member uses openMember instead.
 	needsOpenMembers = Label("open-members")
 )
+
+// openMember is a member with the grant any and the namespace policy All, with every provider.
+const openMember = "member-3"
 
 // metByKind returns the label filter for runs with kind. It leaves out every spec that has a label of this file.
 func metByKind() string {
 	var filter []string
-	for _, need := range []Labels{needsAuditLog, needsProcesses, needsOLM, needsThirdMember, needsSimulation, needsOpenMembers} {
+	for _, need := range []Labels{needsAuditLog, needsProcesses, needsOLM, needsSimulation, needsOpenMembers} {
 		filter = append(filter, "!"+need[0])
 	}
 	return strings.Join(filter, " && ")

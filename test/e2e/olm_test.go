@@ -146,7 +146,7 @@ spec: {sourceType: grpc, address: "127.0.0.1:1", displayName: Nobody answers}
 			haveLine("member-1", v1alpha1.StateDegraded, "TRANSIENT_FAILURE", "CatalogSource gone", "127.0.0.1:1"))
 	}, SpecTimeout(4*time.Minute))
 
-	It("upgrades by itself when a version is published: Ready turns False, the version in the status changes, Ready turns True", needsProcesses, needsOLM, needsThirdMember, func(ctx SpecContext) {
+	It("upgrades by itself when a version is published: Ready turns False, the version in the status changes, Ready turns True", needsProcesses, needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-3").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))

@@ -107,11 +107,11 @@ spec:
 		expectReady(ctx, web)
 	})
 
-	It("merge a custom resource as RFC 7386 says: lists are replaced, mappings merged", needsOpenMembers, func(ctx SpecContext) {
-		shop, member := newShop(ctx), fleet.Member("member-1")
+	It("merge a custom resource as RFC 7386 says: lists are replaced, mappings merged", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member(openMember)
 		kind, plural := newKind("Widget")
 		member.create(ctx, build.CRD(kind, plural))
-		author(ctx, build.Federated("widget").In(shop).To("member-1").With(build.Manifest(`
+		author(ctx, build.Federated("widget").In(shop).To(openMember).With(build.Manifest(`
 {apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: w}, spec: {parts: [{name: wheel, size: 1}, {name: door, size: 2}], paint: {colour: blue, coats: 2}}}
 `, kind)).Overriding(overridesFrom(`
 - target: {kind: %s}
@@ -224,7 +224,7 @@ spec:
 	)
 
 	DescribeTable("are refused at admission if they would change a protected field",
-		needsOpenMembers, func(ctx SpecContext, override, field, why string) {
+		func(ctx SpecContext, override, field, why string) {
 			shop := newShop(ctx)
 			web := build.Federated("web").In(shop).To("member-1").With(build.ConfigMap("web", "colour", "blue")).
 				Overriding(overridesFrom("- target: {kind: ConfigMap}\n  %s", override)...).Obj()

@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("When an author creates a Federated ConfigMap", func() {
-	It("reaches the named members and those that any selector matches", needsThirdMember, func(ctx SpecContext) {
+	It("reaches the named members and those that any selector matches", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("settings").In(shop).With(build.ConfigMap("settings", "colour", "blue")).
 			To("member-1").ToMatching("cloud", "gcp").ToMatching("cloud", "nowhere"))
@@ -51,17 +51,17 @@ var _ = Describe("When an author creates a Federated ConfigMap", func() {
 		Expect(fleet.Kubectl(ctx, "wait", "--for=condition=Ready", "-n", shop, "fed/settings", "--timeout=5s").Code).To(BeZero())
 	})
 
-	It("makes a missing namespace on a member, labels it as made by Fairlead and copies the host's Pod Security labels", needsOpenMembers, func(ctx SpecContext) {
+	It("makes a missing namespace on a member, labels it as made by Fairlead and copies the host's Pod Security labels", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		at := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`))
 		Expect(fleet.Host.Patch(ctx, at, patch)).To(Succeed())
-		w := author(ctx, build.Federated("settings").In(shop).With(build.ConfigMap("settings")).To("member-1"))
+		w := author(ctx, build.Federated("settings").In(shop).With(build.ConfigMap("settings")).To(openMember))
 		expectReady(ctx, w)
-		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetLabels()).To(And(
+		Expect(fleet.Member(openMember).fetch(ctx, "Namespace", "", shop).GetLabels()).To(And(
 			HaveKeyWithValue(v1alpha1.LabelMade, "true"), HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted")))
 		remove(ctx, w)
-		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetDeletionTimestamp()).To(BeNil(), "the deletion of a Federated must not delete the namespace")
+		Expect(fleet.Member(openMember).fetch(ctx, "Namespace", "", shop).GetDeletionTimestamp()).To(BeNil(), "the deletion of a Federated must not delete the namespace")
 	})
 
 	It("reports a name in spec.placement that no MemberCluster has, and serves the others", func(ctx SpecContext) {
@@ -107,7 +107,7 @@ spec:
 })
 
 var _ = Describe("When a member's labels change", func() {
-	It("gets and loses the wrappers whose placement selects by these labels", needsThirdMember, func(ctx SpecContext) {
+	It("gets and loses the wrappers whose placement selects by these labels", func(ctx SpecContext) {
 		w := author(ctx, build.Federated("settings").In(newShop(ctx)).With(build.ConfigMap("settings")).ToMatching("e2e", "labels"))
 		Eventually(ctx, reread(ctx, w)).Should(haveCondition(v1alpha1.ConditionPlaced, metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches))
 
@@ -123,23 +123,23 @@ var _ = Describe("When a member's labels change", func() {
 })
 
 var _ = Describe("When an object's scope is not its wrapper's", func() {
-	It("is reported as ScopeMismatch, and the other objects are pushed", needsOpenMembers, func(ctx SpecContext) {
+	It("is reported as ScopeMismatch, and the other objects are pushed", func(ctx SpecContext) {
 		shop, name := newShop(ctx), unique("scope")
 		crd := build.CRD("Gadget", "gadgets")
 		crd.Object["spec"].(map[string]any)["scope"] = "Cluster" //nolint:forcetypeassert // as built above
-		member := fleet.Member("member-1")
+		member := fleet.Member(openMember)
 		member.create(ctx, crd)
 		gadget := build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: Gadget, metadata: {name: %s}}", name)
 		Eventually(ctx, func() error { return member.Get(ctx, keyOf(gadget), gadget.DeepCopy()) }).
 			Should(MatchError(ContainSubstring("not found")))
 
-		wide := author(ctx, build.Federated("wide").In(shop).With(gadget, build.ConfigMap("settings")).To("member-1"))
+		wide := author(ctx, build.Federated("wide").In(shop).With(gadget, build.ConfigMap("settings")).To(openMember))
 		narrow := author(ctx, build.ClusterFederated(name).With(build.ConfigMap("settings"), build.StorageClass(name)).
-			To("member-1").OnDelete(v1alpha1.DeleteAll))
+			To(openMember).OnDelete(v1alpha1.DeleteAll))
 		Eventually(ctx, reread(ctx, wide)).Should(
-			haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "Gadget", "ClusterFederated"))
+			haveLine(openMember, v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "Gadget", "ClusterFederated"))
 		Eventually(ctx, reread(ctx, narrow)).Should(
-			haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "ConfigMap", "Federated"))
+			haveLine(openMember, v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "ConfigMap", "Federated"))
 		Expect(member.has("ConfigMap", shop, "settings")(ctx)).To(BeTrue())
 		Expect(member.has("StorageClass", "", name)(ctx)).To(BeTrue())
 	})

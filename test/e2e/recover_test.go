@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -22,7 +21,7 @@ import (
 const leadAgain = 2 * time.Minute
 
 var _ = Describe("When the host forgets", Serial, func() {
-	It("lost wrappers leave their objects; when they are created again, equal ones are adopted and others held until a person decides", needsProcesses, func(ctx SpecContext) {
+	It("lost wrappers leave their objects; when they are created again, equal ones are adopted and others held until a person decides", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		equal := author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))
 		other := author(ctx, build.Federated("other").In(shop).To(member.Name).With(
@@ -137,8 +136,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 // before the next manager leads, removes the wrappers' finalizers.
 func vanish(ctx context.Context, wrappers ...*v1alpha1.Federated) {
 	GinkgoHelper()
-	before := fleet.Manager(ctx).PID
-	Expect(syscall.Kill(before, syscall.SIGKILL)).To(Succeed())
+	killLeader(ctx)
 	for _, w := range wrappers {
 		Eventually(ctx, func() error { // retry: no update passes until the next manager serves the webhooks, which it does before it leads
 			if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {

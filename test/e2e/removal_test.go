@@ -80,7 +80,7 @@ var _ = Describe("When an author removes objects or members from a wrapper", fun
 		}))
 	})
 
-	It("keeps objects that data depends on, and a wrapper that is created again adopts them", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("keeps objects that data depends on, and a wrapper that is created again adopts them", func(ctx SpecContext) {
 		name, member := unique("ground"), fleet.Member("member-3")
 		crd := build.CRD("Widget", "widgets")
 		volume := build.Manifest(`
@@ -108,7 +108,7 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName:
 		}
 	})
 
-	It("deletes no Namespace with objects of others, and names them", needsThirdMember, func(ctx SpecContext) {
+	It("deletes no Namespace with objects of others, and names them", func(ctx SpecContext) {
 		name, member := unique("shared"), fleet.Member("member-3")
 		w := author(ctx, build.ClusterFederated(name).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.Namespace(name)))
 		expectReady(ctx, w)

@@ -126,7 +126,7 @@ spec:
 			ContainSubstring("region: eu-west-1"), Not(ContainSubstring("member-2"))))
 	})
 
-	It("prints a rendering that members share once, and names a member that is not placed", needsThirdMember, func(ctx SpecContext) {
+	It("prints a rendering that members share once, and names a member that is not placed", func(ctx SpecContext) {
 		class := author(ctx, build.ClusterFederated(unique("class")).To("member-1", "member-2").With(build.StorageClass(unique("slow"))))
 		shared := fleet.Hostctl(ctx, "render", "cfed/"+class.Name)
 		Expect(shared.Code).To(Equal(0))
@@ -142,7 +142,7 @@ spec:
 		Expect(elsewhere.Stdout).To(ContainSubstring("spec.placement does not select this cluster"))
 	})
 
-	It("prints the other members if an override does not fit one, says why, and fails", needsThirdMember, func(ctx SpecContext) {
+	It("prints the other members if an override does not fit one, says why, and fails", func(ctx SpecContext) {
 		w := storefront(ctx).Overriding(overridesFrom(`
 - clusters: {names: [member-2]}
   target: {kind: ConfigMap}

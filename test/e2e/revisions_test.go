@@ -37,7 +37,7 @@ var _ = Describe("When a wrapper is pushed", func() {
 		}))
 	})
 
-	It("keeps ten revisions and those in use, and reuses an old revision", needsThirdMember, func(ctx SpecContext) {
+	It("keeps ten revisions and those in use, and reuses an old revision", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		suspended := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "member-3"}}
 		resume := func(m *v1alpha1.MemberCluster) { m.Spec.Suspend = v1alpha1.SuspendNone }

@@ -26,14 +26,14 @@ func custom(kind, name string) *unstructured.Unstructured {
 }
 
 var _ = Describe("When a member does not serve a kind", func() {
-	It("reports APINotServed there only, serves the rest and the other members, and follows the CRD within five seconds", needsThirdMember, func(ctx SpecContext) {
+	It("reports APINotServed there only, serves the rest and the other members, and follows the CRD within five seconds", needsOpenMembers, func(ctx SpecContext) {
 		shop, late := newShop(ctx), fleet.Member("member-3")
 		kind, plural := newKind("Widget")
 		full := kind + ".v1.e2e.fairlead.dev"
 		for _, name := range []string{"member-1", "member-2"} {
 			fleet.Member(name).create(ctx, build.CRD(kind, plural))
 		}
-		manager := fleet.Manager(ctx).PID
+		managers := managerProcesses(ctx)
 		widget := author(ctx, build.Federated("widget").In(shop).ToMatching().With(custom(kind, "w"), build.ConfigMap("settings", "colour", "blue")))
 		for _, name := range []string{"member-1", "member-2"} {
 			Eventually(ctx, fleet.Member(name).has(full, shop, "w")).Should(BeTrue())
@@ -50,10 +50,10 @@ var _ = Describe("When a member does not serve a kind", func() {
 		Eventually(ctx, late.has(full, shop, "w")).WithTimeout(servedWithin).Should(BeTrue())
 		late.speak(ctx, full, shop, "w", "True", "Running", "")
 		expectReady(ctx, widget)
-		Expect(fleet.Manager(ctx).PID).To(Equal(manager), "the manager was restarted, and must not need a restart for a new kind")
+		Expect(managerProcesses(ctx)).To(Equal(managers), "the manager was restarted, and must not need a restart for a new kind")
 	})
 
-	It("gets the kind from a ClusterFederated, and then, without another step, the objects that a Federated had for it", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("gets the kind from a ClusterFederated, and then, without another step, the objects that a Federated had for it", needsOpenMembers, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		kind, plural := newKind("Widget")
 		full := kind + ".v1.e2e.fairlead.dev"
@@ -73,7 +73,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 		remove(ctx, widget) // before a cleanup deletes the CRD: the manager needs the kind to remove the object
 	})
 
-	It("lets its collector read a new kind of an API group that had no kind at the time of the join", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("lets its collector read a new kind of an API group that had no kind at the time of the join", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		follow := func() {
 			GinkgoHelper()
@@ -91,30 +91,29 @@ var _ = Describe("When a member does not serve a kind", func() {
 		}
 		follow()
 		for _, allow := range []string{"core", "any"} { // each of the two joins changes what the collector may read
-			run := fleet.Hostctl(ctx, "join", member.Name, "--cluster-context", member.Name, "--allow", allow, "--namespaces", "All",
-				"--collector", "External")
+			run := fleet.Hostctl(ctx, asAtFirst(append(joining(member.Name), "--allow", allow))...)
 			Expect(run.Code).To(BeZero(), run.Stderr)
 		}
 		follow()
 	})
 
-	It("gets a CRD before the objects of its kind that stand before it in one bundle", needsOpenMembers, func(ctx SpecContext) {
+	It("gets a CRD before the objects of its kind that stand before it in one bundle", func(ctx SpecContext) {
 		kind, plural := newKind("Planet")
 		crd := build.Kept(build.CRD(kind, plural), "false")
 		Expect(unstructured.SetNestedField(crd.Object, "Cluster", "spec", "scope")).To(Succeed())
-		bundle := author(ctx, build.ClusterFederated(plural).To("member-1").With(custom(kind, "mars"), crd))
-		member := fleet.Member("member-1")
+		bundle := author(ctx, build.ClusterFederated(plural).To(openMember).With(custom(kind, "mars"), crd))
+		member := fleet.Member(openMember)
 		Eventually(ctx, member.has(kind+".v1.e2e.fairlead.dev", "", "mars")).Should(BeTrue())
 		member.speak(ctx, kind+".v1.e2e.fairlead.dev", "", "mars", "True", "Running", "")
 		expectReady(ctx, bundle)
 	})
 })
 
-var _ = Describe("When a member granted less than any", Ordered, needsThirdMember, func() {
+var _ = Describe("When a member granted less than any", Ordered, func() {
 	const name = "member-3"
 	rejoin := func(ctx context.Context, allow, namespaces string) {
 		GinkgoHelper()
-		run := fleet.Hostctl(ctx, "join", name, "--cluster-context", name, "--allow", allow, "--namespaces", namespaces)
+		run := fleet.Hostctl(ctx, append([]string{"join", name, "--cluster-context", name, "--allow", allow, "--namespaces", namespaces}, atAddress(name)...)...)
 		Expect(run.Code).To(Equal(0), run.Stderr)
 	}
 
@@ -132,7 +131,7 @@ var _ = Describe("When a member granted less than any", Ordered, needsThirdMembe
 		expectReady(ctx, settings)
 	})
 
-	It("refuses another kind as NotGranted with the rule to add, and takes it once one labelled ClusterRole holds that rule", needsOpenMembers, func(ctx SpecContext) {
+	It("refuses another kind as NotGranted with the rule to add, and takes it once one labelled ClusterRole holds that rule", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member(name)
 		kind, plural := newKind("Widget")
 		member.create(ctx, build.CRD(kind, plural))

@@ -191,7 +191,7 @@ var _ = Describe("Storage", func() {
 		Eventually(ctx, reread(ctx, data)).Should(haveLine("member-1", v1alpha1.StateDegraded, "ProvisioningFailed", "quota of the project is used up"))
 	})
 
-	It("gives a StorageClass another provisioner on each cloud, and refuses to change it in place", needsThirdMember, func(ctx SpecContext) {
+	It("gives a StorageClass another provisioner on each cloud, and refuses to change it in place", func(ctx SpecContext) {
 		name := unique("tiered")
 		class := build.Kept(build.StorageClass(name), "false")
 		tiered := author(ctx, build.ClusterFederated(name).ToMatching().With(class).Overriding(overridesFrom(`

@@ -40,20 +40,22 @@ type Options struct {
 	Keep bool
 }
 
-// Clusters are a host and two members, each a cluster of kind.
+// Clusters are a host and three members, each a cluster of kind.
 type Clusters struct {
 	options Options
 	layout  layout
 	kind    *cluster.Provider
 	kubectl string
+	// InNetwork is hostctl in the network of the clusters.
+	InNetwork InNetwork
 }
 
 var _ provider.Provider = (*Clusters)(nil)
 
 // workers is the number of worker nodes of a cluster. Each cluster has one control-plane node besides.
-var workers = map[string]int{provider.Host: 0, "member-1": 0, "member-2": 2}
+var workers = map[string]int{provider.Host: 0, "member-1": 0, "member-2": 2, "member-3": 0}
 
-func names() []string { return []string{provider.Host, "member-1", "member-2"} }
+func names() []string { return []string{provider.Host, "member-1", "member-2", "member-3"} }
 
 // Up makes the clusters, installs Fairlead on the host and joins the members.
 func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) {
@@ -88,6 +90,9 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	}
 	archives := []string{archiveOf(o.Images, "manager"), archiveOf(o.Images, "collector"), filepath.Join(o.Images, "e2e-pod.tar")}
 	if err := loadImages(c.kind, c.layout, archives, p); err != nil {
+		return nil, err
+	}
+	if c.InNetwork, err = prepareInNetwork(ctx, c.kind, c.layout, archiveOf(o.Images, "hostctl")); err != nil {
 		return nil, err
 	}
 	return c, c.federate(ctx, p)

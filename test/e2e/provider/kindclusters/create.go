@@ -26,6 +26,11 @@ type layout struct {
 // kindName is the name that a cluster has for kind.
 func (l layout) kindName(name string) string { return l.name + "-" + name }
 
+// address is the URL of a cluster's API server in the network of the clusters.
+func (l layout) address(name string) string {
+	return "https://" + l.kindName(name) + "-control-plane:6443"
+}
+
 // kindKubeconfig is the path where kind writes a cluster's kubeconfig. Without it, kind would change the user's own kubeconfig.
 func (l layout) kindKubeconfig(name string) string {
 	return filepath.Join(l.dir, name+".kind.kubeconfig")
@@ -39,6 +44,9 @@ func (l layout) kubeconfig(name string) string {
 	return filepath.Join(l.dir, name+".kubeconfig")
 }
 
+// internalKubeconfig is the path of a kubeconfig for the host that works only in the network of the clusters.
+func (l layout) internalKubeconfig() string { return filepath.Join(l.dir, "host.internal.kubeconfig") }
+
 // create makes the clusters that do not exist, all at the same time, and writes the kubeconfigs of all clusters.
 func create(kind *cluster.Provider, l layout, nodeImage string, existing []string, p *progress.Printer) error {
 	errs := make([]error, len(names()))
@@ -49,7 +57,11 @@ func create(kind *cluster.Provider, l layout, nodeImage string, existing []strin
 			continue
 		}
 		wait.Go(func() {
-			step := p.Step("%s: making a cluster of kind with %d nodes", name, 1+workers[name])
+			size := "1 node"
+			if more := workers[name]; more > 0 {
+				size = fmt.Sprintf("%d nodes", 1+more)
+			}
+			step := p.Step("%s: making a cluster of kind with %s", name, size)
 			nodes := []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole}}
 			for range workers[name] {
 				nodes = append(nodes, v1alpha4.Node{Role: v1alpha4.WorkerRole})
@@ -62,7 +74,7 @@ func create(kind *cluster.Provider, l layout, nodeImage string, existing []strin
 				step.Fail(errs[i])
 				return
 			}
-			step.Donef("%s: %s runs with %d nodes", name, l.kindName(name), 1+workers[name])
+			step.Donef("%s: %s runs with %s", name, l.kindName(name), size)
 		})
 	}
 	wait.Wait()

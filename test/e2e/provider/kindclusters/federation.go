@@ -129,15 +129,18 @@ func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
 	return nil
 }
 
+// closedMember is the member with the default grants and the namespace policy Managed. The others have the grant any and the policy All.
+const closedMember = "member-1"
+
 // JoinArgs returns the arguments with which hostctl joins member number i. The labels are those that the sandbox gives its
 // member with the same number.
 func (c *Clusters) JoinArgs(i int, name string) []string {
 	place := sandbox.PlaceOf(i)
 	args := []string{
-		"join", name, "--cluster-context", name, "--server", "https://" + c.layout.kindName(name) + "-control-plane:6443", "--timeout", "3m", "--labels",
+		"join", name, "--cluster-context", name, "--server", c.layout.address(name), "--timeout", "3m", "--labels",
 		fmt.Sprintf("cloud=%s,topology.kubernetes.io/region=%s,topology.kubernetes.io/zone=%s", place.Cloud, place.Region, place.Zones[0]),
 	}
-	if name == "member-2" {
+	if name != closedMember {
 		args = append(args, "--allow", "any", "--namespaces", "All")
 	}
 	return args

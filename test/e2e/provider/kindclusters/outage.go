@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -84,6 +85,15 @@ func awaitAnswer(ctx context.Context, name string, config *rest.Config) error {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
+}
+
+// KillContainer kills the first process of a pod's container with SIGKILL. node is the name of the node, and id the container's ID in the
+// status of the pod, for example containerd://0123.
+func KillContainer(ctx context.Context, node, id string) error {
+	_, id, _ = strings.Cut(id, "://")
+	const kill = `kill -KILL "$(crictl inspect --output go-template --template '{{.info.pid}}' "$0")"`
+	_, err := docker(ctx, nil, "exec", node, "sh", "-c", kill, id)
+	return err
 }
 
 // ManagerLog implements provider.Provider. It returns the logs of all replicas, and for each container that was restarted also the log
