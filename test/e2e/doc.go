@@ -2,7 +2,7 @@
 
 // Package e2e is the end-to-end suite. Its specs are sentences about a fleet, checked on real control planes.
 //
-// Words. The *fleet* is a host and three members with OLM, in a sandbox that the suite starts (or a host and two members in kind, see
+// Words. The *fleet* is a host and three members with OLM, in a sandbox that the suite starts (or in kind, see
 // package provider). `fleet.Host` and `fleet.Member("member-1")` are clients with an administrator's rights. A *shop* is a spec's own
 // namespace.
 //
