@@ -68,10 +68,11 @@ type Index struct {
 // so the index has no summary of it.
 type SharedIntents interface {
 	// Recover is called when a list of all Deliveries has the list of shared intents, before the index takes that list. It writes the
-	// Deliveries that are missing because an earlier manager was interrupted, and returns them. After an error the index does not take
-	// the list, and lists again later: without these Deliveries it would report that wrappers have left the member.
-	Recover(ctx context.Context, version v1alpha1.DeliveryVersion) ([]*v1alpha1.Delivery, error)
-	// Seen is called when the watch brings the list of shared intents. It must not block.
+	// Deliveries that are missing because a manager was interrupted, and calls made with each. After an error the index does not take the
+	// list, and lists again later: without these Deliveries it would report that wrappers have left the member.
+	Recover(ctx context.Context, version v1alpha1.DeliveryVersion, made func(*v1alpha1.Delivery) error) error
+	// Seen is called when the watch brings the list of shared intents. Generation 0 means that the list is gone: the one with this uid, or, if
+	// the uid is "", a list of all Deliveries does not have it. It must not block.
 	Seen(version v1alpha1.DeliveryVersion)
 }
 

@@ -57,6 +57,9 @@ func (d *lister) ListWithContext(ctx context.Context, options metav1.ListOptions
 	if err == nil && list.Continue == "" {
 		err = d.recoverShared(ctx, list)
 	}
+	if err != nil || list.Continue == "" {
+		d.liveness.setListing(false)
+	}
 	if err != nil {
 		d.noteUnreadable(err)
 		return nil, fmt.Errorf("listing the Deliveries of member %s: %w", d.conn.Name(), err)
@@ -69,20 +72,15 @@ func (d *lister) recoverShared(ctx context.Context, last *metainternal.List) err
 	if d.shared == nil || d.sink.shared == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
-	defer cancel()
-	made, err := d.sink.shared.Recover(ctx, *d.shared)
-	if err != nil {
-		return err
-	}
-	for _, delivery := range made {
+	return d.sink.shared.Recover(ctx, *d.shared, func(delivery *v1alpha1.Delivery) error {
 		e := newDecoded(delivery)
 		if d.weight += e.summary.weight(); d.weight > maxWeight {
 			return errTooMuch
 		}
+		d.boundEvidence(e)
 		last.Items = append(last.Items, e)
-	}
-	return nil
+		return nil
+	})
 }
 
 func (d *lister) page(ctx context.Context, options metav1.ListOptions) (*metainternal.List, error) {
@@ -99,18 +97,13 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (*metaint
 		// this parameter that the answer is a list, and allows a larger answer.
 		req.Param("limit", "0")
 	}
-	err := whole.read(req.Do(ctx))
-	if err != nil || whole.Metadata.Continue == "" {
-		d.liveness.setListing(false)
-	}
-	if err != nil {
+	if err := whole.read(req.Do(ctx)); err != nil {
 		return nil, err
 	}
 	page.ListMeta = whole.Metadata
 	for i := range whole.Items { // the reflector keeps all pages until it has the last one, so the pages must have only summaries
 		e := newDecoded(whole.Items[i].delivery())
 		if d.weight += e.summary.weight(); d.weight > maxWeight {
-			d.liveness.setListing(false)
 			return nil, errTooMuch
 		}
 		if e.Name == marks.SharedIntents {

@@ -83,7 +83,11 @@ func (s *sink) Update(obj any) error {
 
 // Delete implements cache.ReflectorStore.
 func (s *sink) Delete(obj any) error {
-	s.remove(obj.(*decoded).Name) //nolint:forcetypeassert // the reflector checks the type
+	e := obj.(*decoded) //nolint:forcetypeassert // the reflector checks the type
+	if e.Name == marks.SharedIntents && s.shared != nil {
+		s.shared.Seen(v1alpha1.DeliveryVersion{UID: e.summary.UID})
+	}
+	s.remove(e.Name)
 	return nil
 }
 
@@ -133,6 +137,9 @@ func (s *sink) replace(listed []*decoded) {
 		if _, there := generations[name]; !there {
 			s.remove(name)
 		}
+	}
+	if _, there := generations[marks.SharedIntents]; !there && s.shared != nil {
+		s.shared.Seen(v1alpha1.DeliveryVersion{})
 	}
 	s.liveness.keepOnly(generations)
 	s.notify(func(l Listener) { l.Listed(s.index, generations) })

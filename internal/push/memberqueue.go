@@ -151,12 +151,16 @@ func (q *memberQueue) pass(ctx context.Context, key Key, desired *plan.Desired, 
 			}
 			todo.IsNew = false
 		}
+	} else if q.shares.leave(key) {
+		return nil, outcome, nil
 	}
-	had, err := q.shares.settle(ctx, key)
-	if err != nil {
-		return nil, outcome, err
+	if !desired.Suspended { // for a suspended pair nothing is written to the member
+		had, err := q.shares.settle(ctx, key)
+		if err != nil {
+			return nil, outcome, err
+		}
+		todo.IsNew = todo.IsNew && !had
 	}
-	todo.IsNew = todo.IsNew && !had
 	todo.Recalled = q.deliveries.Recall(key)
 	todo.IsRecorded = q.deliveries.TakeRecorded(key, todo.Recalled)
 	todo.IsObserved = q.pusher.host.observes(q.conn.Name())

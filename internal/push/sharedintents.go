@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -75,14 +76,17 @@ func (s *sharedIntents) turn(
 ) (intents.Turn, *sharingPass, error) {
 	s.mu.Lock()
 	if !s.shares {
-		unused := s.turns.Leave(key) // it may have waited when the member refused the list
+		unused, isWriting := s.turns.Leave(key) // it may have waited when the member refused the list
 		s.mu.Unlock()
 		s.use(key, unused, intents.Recorded)
+		if isWriting {
+			return intents.Waiting, nil, nil
+		}
 		return intents.Alone, nil, nil
 	}
 	turn, prepared := s.turns.Begin(key, s.clock.Now())
 	if prepared != nil && !desired.Same(prepared.desired) {
-		unused := s.turns.Leave(key)
+		unused, _ := s.turns.Leave(key)
 		if turn == intents.Share { // Begin has begun that pass already
 			s.turns.End(key)
 			unused = true
@@ -92,7 +96,15 @@ func (s *sharedIntents) turn(
 		s.mu.Lock()
 		turn, prepared = s.turns.Begin(key, s.clock.Now())
 	}
+	if turn == intents.Share && (s.doubted || !s.listed.Has(key)) {
+		// The list that had the intent may be gone, so the pair needs an intent of its own, or has a Delivery already.
+		s.turns.GoAlone(key)
+		turn, todo.IsNew = intents.Alone, false
+	}
 	s.mu.Unlock()
+	if turn == intents.Waiting {
+		s.again(key, intents.Patience)
+	}
 	if turn != intents.Join {
 		return turn, prepared, nil
 	}
@@ -119,12 +131,14 @@ func (s *sharedIntents) use(key Key, has bool, use intents.Use) {
 	}
 }
 
-// leave records that a pair makes no pass in this turn.
-func (s *sharedIntents) leave(key Key) {
+// leave records that a pair does not make the pass that it prepared. It reports whether the write of its intent is under way: then the
+// pair must make no other pass in this turn, and gets another turn after the write.
+func (s *sharedIntents) leave(key Key) (isWriting bool) {
 	s.mu.Lock()
-	unused := s.turns.Leave(key)
+	unused, isWriting := s.turns.Leave(key)
 	s.mu.Unlock()
 	s.use(key, unused, intents.Recorded)
+	return isWriting
 }
 
 // shared records the end of the pass of a pair that shared its intent. isRecorded reports whether the pair's Delivery lists all that the
@@ -136,8 +150,9 @@ func (s *sharedIntents) shared(key Key, isRecorded bool) {
 // end records that the turn of a pair is over, and writes the intents of the pairs that wait, if that is due.
 func (s *sharedIntents) end(ctx context.Context, key Key) {
 	s.mu.Lock()
-	s.turns.End(key)
+	unused := s.turns.End(key)
 	s.mu.Unlock()
+	s.use(key, unused, intents.Recorded)
 	for s.writeBatch(ctx) {
 	}
 	s.mu.Lock()
@@ -162,7 +177,12 @@ func (s *sharedIntents) writeBatch(ctx context.Context) bool {
 	s.listing.Lock()
 	defer s.listing.Unlock()
 	rest := specs
-	err := s.recoverDoubted(ctx)
+	var err error
+	if !s.isConfirmed() {
+		err = fmt.Errorf("a probe has to confirm first which cluster answers")
+	} else {
+		err = s.recoverDoubted(ctx)
+	}
 	if err == nil {
 		rest, err = s.list.Add(ctx, specs)
 	}
@@ -172,7 +192,7 @@ func (s *sharedIntents) writeBatch(ctx context.Context) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil && memberapi.Answered(err) && !memberapi.ConcernsMember(err) {
+	if err != nil && memberapi.Answered(err) && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsInvalid(err) && !apierrors.IsNotFound(err) {
 		s.shares = false // until the next connection, so that a member that refuses the list is not asked for each batch
 	}
 	s.look()
@@ -207,7 +227,10 @@ func (s *sharedIntents) settle(ctx context.Context, key Key) (had bool, err erro
 	}
 	s.listing.Lock()
 	defer s.listing.Unlock()
-	return true, s.tidyList(ctx)
+	if err := s.tidyList(ctx); err != nil {
+		return true, err
+	}
+	return true, s.list.Refusal(key)
 }
 
 // tidyList removes all entries from the list that are not in use, and delivers the open ones. The caller holds the lock listing.
@@ -227,7 +250,7 @@ func (s *sharedIntents) recoverDoubted(ctx context.Context) error {
 	if !s.list.IsDoubted() {
 		return nil
 	}
-	_, err := s.list.Recover(ctx)
+	err := s.list.Recover(ctx, func(*v1alpha1.Delivery) error { return nil })
 	if unreadable := (*intents.UnreadableError)(nil); errors.As(err, &unreadable) {
 		log.FromContext(ctx).Error(err, "a list of shared intents stays as it is")
 		return nil
@@ -284,24 +307,28 @@ func (s *sharedIntents) tidy(ctx context.Context) {
 }
 
 // recoverListed implements deliveries.SharedIntents.
-func (s *sharedIntents) recoverListed(ctx context.Context, version v1alpha1.DeliveryVersion) ([]*v1alpha1.Delivery, error) {
+func (s *sharedIntents) recoverListed(ctx context.Context, version v1alpha1.DeliveryVersion, made func(*v1alpha1.Delivery) error) error {
 	s.listing.Lock()
 	defer s.listing.Unlock()
-	if s.list.Knows(version) && !s.list.IsDoubted() {
-		return nil, nil
+	if s.list.IsExactly(version) && !s.list.IsDoubted() {
+		return nil
 	}
+	s.list.Doubt() // passes wait for the end of the recovery
+	s.mu.Lock()
+	s.look()
+	s.mu.Unlock()
 	if !s.isConfirmed() {
-		return nil, fmt.Errorf("reading the list of shared intents (Delivery %s) waits until a probe has confirmed which cluster answers", marks.SharedIntents)
+		return fmt.Errorf("reading the list of shared intents (Delivery %s) waits until a probe has confirmed which cluster answers", marks.SharedIntents)
 	}
-	made, err := s.list.Recover(ctx)
+	err := s.list.Recover(ctx, made)
 	s.mu.Lock()
 	s.look()
 	s.mu.Unlock()
 	if unreadable := (*intents.UnreadableError)(nil); errors.As(err, &unreadable) {
 		log.FromContext(ctx).Error(err, "a list of shared intents stays as it is")
-		return made, nil
+		return nil
 	}
-	return made, err
+	return err
 }
 
 // compare doubts the list if the watch has brought a write of it that is not known. The watch often brings a write before its answer
@@ -312,7 +339,7 @@ func (s *sharedIntents) compare() {
 	version := s.seen
 	s.mu.Unlock()
 	s.listing.Lock()
-	if !s.list.Knows(version) {
+	if s.list.Contradicts(version) {
 		s.list.Doubt()
 		s.mu.Lock()
 		s.look()
@@ -325,8 +352,8 @@ func (s *sharedIntents) compare() {
 var _ deliveries.SharedIntents = observer{}
 
 // Recover implements deliveries.SharedIntents.
-func (o observer) Recover(ctx context.Context, version v1alpha1.DeliveryVersion) ([]*v1alpha1.Delivery, error) {
-	return o.shares.recoverListed(ctx, version)
+func (o observer) Recover(ctx context.Context, version v1alpha1.DeliveryVersion, made func(*v1alpha1.Delivery) error) error {
+	return o.shares.recoverListed(ctx, version, made)
 }
 
 // Seen implements deliveries.SharedIntents.

@@ -384,3 +384,84 @@ func TestTheListHasNoEntryOfAPairThatIsPushedAgain(t *testing.T) {
 		}
 	}
 }
+
+// Pairs whose intents are in the list leave, or are suspended, before their turn. Their entries must not stay, and no pair may wait for
+// them.
+func TestAPairThatLeavesAfterItsIntentWasWrittenLeavesNoEntry(t *testing.T) {
+	all := newNewcomers(t, 4)
+	all.openNamespace()
+	p, stop := all.manage(true)
+	defer stop()
+	var once sync.Once
+	all.wire.begin(func(_ int, req *http.Request) fate {
+		if req.Method == http.MethodPatch && strings.Contains(req.URL.Path, "/deliveries/fed.") {
+			once.Do(func() { // the record of the pair that goes alone: the others wait for it, or are about to
+				for _, one := range all.pairs[1:] {
+					p.SetDesired("east", one.leave())
+				}
+			})
+		}
+		return through
+	})
+	for _, one := range all.pairs {
+		p.SetDesired("east", both(one))
+	}
+	for _, one := range all.pairs[1:] {
+		all.await(one.wrapper.Name+" has left", func(context.Context) bool { return p.Pair(KeyOf(one.wrapper), "east").HasLeft() })
+		if one.delivery() != nil || len(one.pushed()) > 0 {
+			t.Errorf("%s has left objects or its Delivery", one.wrapper.Name)
+		}
+	}
+	all.await("no pair waits any more", func(context.Context) bool {
+		s := p.queues["east"].shares
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.turns.IsIdle()
+	})
+	all.await("the list is deleted", func(context.Context) bool { return all.entries() == nil })
+	for _, one := range all.pairs[1:] {
+		if one.delivery() != nil {
+			t.Errorf("%s has a Delivery again", one.wrapper.Name)
+		}
+	}
+}
+
+// Somebody deletes the list, or a backup without it is restored, while a pair waits for its turn.
+func TestAPairWhoseIntentIsGoneWritesItsOwn(t *testing.T) {
+	all := newNewcomers(t, 4)
+	all.openNamespace()
+	p, stop := all.manage(true)
+	defer stop()
+	var once sync.Once
+	lost := make(map[string]bool)
+	var mu sync.Mutex
+	all.wire.begin(func(_ int, req *http.Request) fate {
+		if req.Method == http.MethodPatch && strings.Contains(req.URL.Path, "/configmaps/") {
+			if entries := all.entries(); len(entries) > 0 {
+				once.Do(func() {
+					if err := all.admin.Delete(t.Context(), all.sharedList()); err != nil {
+						t.Error(err)
+					}
+					for name := range entries {
+						mu.Lock()
+						lost[name] = true
+						mu.Unlock()
+					}
+				})
+			}
+		}
+		return through
+	})
+	for _, one := range all.pairs {
+		p.SetDesired("east", both(one))
+	}
+	for _, one := range all.pairs {
+		all.await(one.wrapper.Name+" is served", func(context.Context) bool { return p.Pair(KeyOf(one.wrapper), "east").Holds })
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(lost) == 0 {
+		t.Fatal("no list was deleted")
+	}
+	all.nothingIsLost("after the list was deleted")
+}

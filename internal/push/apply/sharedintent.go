@@ -14,11 +14,11 @@ import (
 const maxShared = 64 << 10
 
 // SharedIntent prepares a pass of a new pair whose intent is written to the member's list of shared intents instead of a Delivery. It
-// returns that intent; nil if the pass must write its own, because it may do more than create absent objects. After a nil or an error the
-// caller makes another pass.
+// returns that intent; nil if the pass must write its own, because it may do more than create absent objects. After a nil the caller
+// makes another pass.
 func (p *Pass) SharedIntent(ctx context.Context) (*v1alpha1.DeliverySpec, error) {
 	want := p.desired
-	if !p.todo.IsNew || want.Leaving() || want.Suspended || want.Overwrites != nil || want.IsPaced || p.render() != nil {
+	if !p.todo.IsNew || want.Leaving() || want.Suspended || want.Overwrites != nil || want.IsPaced || p.todo.Unrecorded.Any() || p.render() != nil {
 		return nil, nil
 	}
 	size := 0
@@ -50,6 +50,9 @@ func (p *Pass) SharedIntent(ctx context.Context) (*v1alpha1.DeliverySpec, error)
 // isRecorded is false if an object or the Delivery could not be created. Then the caller makes the Delivery of the intent, and another
 // pass, which finds out why.
 func (p *Pass) RunShared(ctx context.Context) (outcome plan.Outcome, isRecorded bool, err error) {
+	if err := p.openNamespace(ctx); err != nil || p.inventory.anyRefused() { // the pass may have waited since SharedIntent
+		return outcome, false, err
+	}
 	for _, it := range p.inventory.items {
 		if err := ctx.Err(); err != nil {
 			return outcome, false, err

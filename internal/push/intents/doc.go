@@ -12,7 +12,6 @@
 //   - To *deliver* an entry is to make the Delivery of its pair: create it, or add the entry's objects to it.
 //
 // Turns decides which pairs share a write. List reads and writes the list on the member. Both need a lock of the
-// caller. This file's rule is what makes the list safe: while the list has an entry of a pair, no pass of the pair runs,
-// except the one pass that the entry was written for. So an entry is always the last word about the pair, or its
-// Delivery is.
+// caller. One rule makes the list safe: while the list has an entry of a pair, no pass of the pair runs, except the one
+// that the entry was written for. So an entry never describes an earlier time than the pair's Delivery.
 package intents

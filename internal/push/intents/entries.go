@@ -5,9 +5,14 @@ package intents
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
@@ -39,7 +44,7 @@ func Decode(text string) ([]v1alpha1.DeliverySpec, error) {
 	if err := decoder.Decode(&entries); err != nil {
 		return nil, fmt.Errorf("decoding the list of shared intents: %w", err)
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("the list of shared intents has more than one JSON value")
 	}
 	if len(entries) > maxEntries {
@@ -49,6 +54,9 @@ func Decode(text string) ([]v1alpha1.DeliverySpec, error) {
 		w := &entries[i].Wrapper
 		if w.Name == "" || w.UID == "" || w.Kind != v1alpha1.KindFederated && w.Kind != v1alpha1.KindClusterFederated {
 			return nil, fmt.Errorf("entry %d of the list of shared intents names no wrapper", i)
+		}
+		if why := validation.IsDNS1123Subdomain(deliveries.KeyOf(*w).Delivery()); len(why) > 0 {
+			return nil, fmt.Errorf("entry %d of the list of shared intents names no wrapper: %s", i, why[0])
 		}
 	}
 	return entries, nil

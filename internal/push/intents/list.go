@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
@@ -47,6 +48,11 @@ type List struct {
 	// doubted is true if the list on the member may be another than the one in memory: a write had no answer or was
 	// refused, or the watch has brought a write that is not known.
 	doubted bool
+	// givenUp are the targets (see requests.write) of creates without an answer. No pass was told to use their entries, so a list that such a
+	// create makes later is deleted as it is.
+	givenUp sets.Set[string]
+	// removed is the uid of the last list that this List has deleted. The watch may bring earlier versions of it later.
+	removed types.UID
 	// unreadable is the version of a list that cannot be decoded. The manager leaves it as it is.
 	unreadable v1alpha1.DeliveryVersion
 }
@@ -55,6 +61,8 @@ type List struct {
 type Entry struct {
 	Spec v1alpha1.DeliverySpec
 	Use  Use
+	// refusal is why the member refuses the Delivery of an open entry; nil if it does not.
+	refusal error
 }
 
 // Key names the wrapper of the entry.
@@ -65,7 +73,7 @@ func NewList(conn *member.Conn, writer types.UID) *List {
 	if writer == "" {
 		writer = "unknown" // the CRD of Deliveries requires a uid
 	}
-	return &List{requests: requests{conn: conn, writer: writer}}
+	return &List{requests: requests{conn: conn, writer: writer}, givenUp: sets.New[string]()}
 }
 
 // IsDoubted reports whether the list has to be recovered before the next pass or write.
@@ -92,12 +100,22 @@ func (l *List) SetUse(key deliveries.Key, use Use) {
 	}
 }
 
-// Knows reports whether a version of the list is one that this List has written or read.
-func (l *List) Knows(version v1alpha1.DeliveryVersion) bool {
-	if version == l.unreadable {
-		return true
+// IsExactly reports whether a version of the list is the last one that this List has written or read.
+func (l *List) IsExactly(version v1alpha1.DeliveryVersion) bool {
+	return version == l.unreadable || l.there != nil && version == v1alpha1.DeliveryVersion{UID: l.there.UID, Generation: l.there.Generation}
+}
+
+// Contradicts reports whether an event of the watch shows that the list on the member is another than the one in memory. An event may be
+// late, so earlier versions of the same list do not count. Generation 0 means that the list with this uid is gone, or every list if there
+// is no uid.
+func (l *List) Contradicts(version v1alpha1.DeliveryVersion) bool {
+	switch {
+	case version.Generation == 0:
+		return l.there != nil && (version.UID == "" || version.UID == l.there.UID)
+	case version == l.unreadable, version.UID == l.removed:
+		return false
 	}
-	return l.there != nil && version.UID == l.there.UID && version.Generation <= l.there.Generation
+	return l.there == nil || version.UID != l.there.UID || version.Generation > l.there.Generation
 }
 
 // Doubt records that the list on the member may be another than the one in memory.
@@ -143,56 +161,86 @@ func (l *List) Tidy(ctx context.Context) error {
 	return l.write(ctx, keep)
 }
 
-// settled delivers the open entries. It returns the entries that are in use.
-func (l *List) settled(ctx context.Context) (inUse []Entry, err error) {
+// settled delivers the open entries. It returns the entries that have to stay in the list: those in use, and those whose Delivery the
+// member refuses.
+func (l *List) settled(ctx context.Context) (stay []Entry, err error) {
 	for i := range l.entries {
 		e := &l.entries[i]
 		if e.Use == Open {
-			if _, err := l.requests.deliver(ctx, &e.Spec); err != nil {
+			_, err := l.requests.deliver(ctx, &e.Spec)
+			switch {
+			case isRefused(err):
+				e.refusal = err
+			case err != nil:
 				return nil, err
+			default:
+				e.Use = Recorded
 			}
-			e.Use = Recorded
 		}
-		if e.Use == InUse {
-			inUse = append(inUse, *e)
+		if e.Use != Recorded {
+			stay = append(stay, *e)
 		}
 	}
-	return inUse, nil
+	return stay, nil
 }
 
-// Recover reads the list, delivers all of its entries, and deletes it. It returns the Deliveries that it has written. A list that
-// cannot be decoded stays as it is.
-func (l *List) Recover(ctx context.Context) (made []*v1alpha1.Delivery, err error) {
+// isRefused reports whether a member refuses a Delivery for its content, so that the same request has no chance later.
+func isRefused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// Refusal returns why the member refuses the Delivery of a pair's open entry; nil if there is no such entry.
+func (l *List) Refusal(key deliveries.Key) error {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Key() == key && e.Use == Open {
+			return e.refusal
+		}
+	}
+	return nil
+}
+
+// Recover reads the list, delivers all of its entries, and deletes it. It also delivers the entries in memory that are not recorded, because
+// the member may have lost the list. It calls made with the Delivery of each entry, and ends with the first error of made. A list that
+// cannot be decoded, or with an entry whose Delivery the member refuses, stays as it is.
+func (l *List) Recover(ctx context.Context, made func(*v1alpha1.Delivery) error) error {
 	l.doubted = true // until the end
 	there, err := l.requests.get(ctx, marks.SharedIntents)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if there == nil {
-		l.there, l.entries, l.doubted, l.unreadable = nil, nil, false, v1alpha1.DeliveryVersion{}
-		return nil, nil
+	var entries []v1alpha1.DeliverySpec
+	var unusable error
+	if there != nil && !l.isGivenUp(there) {
+		entries, unusable = Decode(there.Annotations[Annotation])
 	}
-	entries, undecodable := Decode(there.Annotations[Annotation])
-	if undecodable != nil {
-		return nil, l.leave(there, undecodable)
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Use != Recorded && e.refusal == nil {
+			entries = append(entries, e.Spec)
+		}
 	}
 	for i := range entries {
 		delivered, err := l.requests.deliver(ctx, &entries[i])
-		if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) {
-			return made, l.leave(there, err)
+		if isRefused(err) {
+			unusable = err
+			continue
 		}
 		if err != nil {
-			return made, err
+			return err
 		}
-		if delivered != nil {
-			made = append(made, delivered)
+		if err := made(delivered); err != nil {
+			return err
 		}
 	}
-	if err := l.remove(ctx, there); err != nil {
-		return made, err
+	switch {
+	case unusable != nil && there != nil:
+		return l.leave(there, unusable)
+	case there != nil:
+		if err := l.remove(ctx, there); err != nil {
+			return err
+		}
 	}
-	l.doubted, l.unreadable = false, v1alpha1.DeliveryVersion{}
-	return made, nil
+	l.there, l.entries, l.doubted, l.unreadable = nil, nil, false, v1alpha1.DeliveryVersion{}
+	return nil
 }
 
 // leave gives up a list that cannot be delivered, and leaves it on the member.
@@ -230,8 +278,11 @@ func (l *List) write(ctx context.Context, entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	written, err := l.requests.write(ctx, l.there, text)
+	written, err := l.requests.write(ctx, l.there, text, specs[0].Seal)
 	if err != nil {
+		if l.there == nil && !memberapi.Answered(err) {
+			l.givenUp.Insert(targetOf(text))
+		}
 		l.doubted = true
 		return fmt.Errorf("writing the list of shared intents (Delivery %s) on member %s: %w", marks.SharedIntents, l.requests.conn.Name(), err)
 	}
@@ -247,6 +298,11 @@ func (l *List) remove(ctx context.Context, there *v1alpha1.Delivery) error {
 		l.doubted = true
 		return fmt.Errorf("deleting the list of shared intents (Delivery %s) on member %s: %w", marks.SharedIntents, l.requests.conn.Name(), err)
 	}
-	l.there, l.entries = nil, nil
+	l.there, l.entries, l.removed = nil, nil, there.UID
 	return nil
+}
+
+// isGivenUp reports whether the list is that of a create whose answer was lost.
+func (l *List) isGivenUp(there *v1alpha1.Delivery) bool {
+	return there.Spec.Target != nil && l.givenUp.Has(there.Spec.Target.Rendering)
 }

@@ -47,11 +47,16 @@ func (r *requests) get(ctx context.Context, name string) (*v1alpha1.Delivery, er
 	return found, nil
 }
 
-// write creates the list with these entries, or replaces its entries if it still is the one in there.
-func (r *requests) write(ctx context.Context, there *v1alpha1.Delivery, text string) (*v1alpha1.Delivery, error) {
+// targetOf returns the spec.target.rendering of a list with these entries: their digest.
+func targetOf(text string) string { return digest.Of([]byte(text)) }
+
+// write creates the list with these entries, or replaces its entries if it still is the one in there. seal is that of an entry: a member
+// whose CRD lacks that field refuses the list, as it would refuse the Deliveries of the entries.
+func (r *requests) write(ctx context.Context, there *v1alpha1.Delivery, text, seal string) (*v1alpha1.Delivery, error) {
 	spec := v1alpha1.DeliverySpec{
 		Wrapper: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindClusterFederated, Name: marks.SharedIntents, UID: r.writer, Generation: 1},
-		Target:  &v1alpha1.DeliveryTarget{Rendering: digest.SumOf([]byte(text)).String()},
+		Seal:    seal,
+		Target:  &v1alpha1.DeliveryTarget{Rendering: targetOf(text)},
 	}
 	var req *rest.Request
 	var content any
@@ -81,9 +86,10 @@ func (r *requests) write(ctx context.Context, there *v1alpha1.Delivery, text str
 }
 
 // deliver makes the Delivery of an entry's pair: it creates the Delivery, or adds the entry's objects that a Delivery of
-// this name does not list. It returns the Delivery that it has written; nil if there was nothing to write.
+// this name does not list. It returns that Delivery.
 func (r *requests) deliver(ctx context.Context, entry *v1alpha1.DeliverySpec) (*v1alpha1.Delivery, error) {
 	name := deliveries.KeyOf(entry.Wrapper).Delivery()
+	var refusal error
 	for range maxTries {
 		there, err := r.get(ctx, name)
 		if err != nil {
@@ -101,7 +107,7 @@ func (r *requests) deliver(ctx context.Context, entry *v1alpha1.DeliverySpec) (*
 		} else {
 			missing := unlisted(entry, &there.Spec)
 			if len(missing) == 0 {
-				return nil, nil
+				return there, nil
 			}
 			req = r.conn.REST().Patch(types.JSONPatchType).AbsPath(deliveries.Path(name)...)
 			content = []memberapi.Operation{
@@ -112,6 +118,7 @@ func (r *requests) deliver(ctx context.Context, entry *v1alpha1.DeliverySpec) (*
 		}
 		written, err := send(ctx, req, content)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsInvalid(err) && there != nil {
+			refusal = err
 			continue // somebody wrote the Delivery at the same time
 		}
 		if err != nil {
@@ -119,7 +126,7 @@ func (r *requests) deliver(ctx context.Context, entry *v1alpha1.DeliverySpec) (*
 		}
 		return written, nil
 	}
-	return nil, fmt.Errorf("writing Delivery %s on member %s from the list of shared intents: other clients changed it %d times meanwhile", name, r.conn.Name(), maxTries)
+	return nil, fmt.Errorf("writing Delivery %s on member %s from the list of shared intents, %d times: %w", name, r.conn.Name(), maxTries, refusal)
 }
 
 // maxTries bounds how often deliver tries to write a Delivery that other clients keep changing.

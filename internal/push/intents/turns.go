@@ -24,7 +24,7 @@ type Turn int
 const (
 	// Alone means that the pair makes an ordinary pass, which creates the pair's Delivery.
 	Alone Turn = iota
-	// Join means that other new pairs have a pass. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
+	// Join means that other new pairs wait or have a pass. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
 	// share.
 	Join
 	// Waiting means that the pair waits already. It gets another turn.
@@ -69,7 +69,7 @@ type newPair[P any] struct {
 func (t *Turns[P]) Begin(key deliveries.Key, now time.Time) (turn Turn, prepared P) {
 	is := t.pairs[key]
 	switch {
-	case is == nil && len(t.pairs) > 0:
+	case is == nil && len(t.pairs) > 0 && len(t.pairs) < maxEntries: // more pairs would need too much memory while they wait
 		return Join, prepared
 	case is != nil && is.state == writing, is != nil && is.state == waiting && now.Sub(is.since) < Patience:
 		return Waiting, is.prepared
@@ -89,25 +89,30 @@ func (t *Turns[P]) Wait(key deliveries.Key, prepared P, now time.Time) {
 	t.put(key, &newPair[P]{state: waiting, since: now, prepared: prepared})
 }
 
-// End records that the turn of the pair in the queue is over. A pair whose pass was under way is no new pair any more.
-func (t *Turns[P]) End(key deliveries.Key) {
-	if is := t.pairs[key]; is != nil && is.state == passing {
-		delete(t.pairs, key)
-	}
-}
-
-// Leave records that the pair does not make the pass that it prepared. unused is true if the list has its intent.
-func (t *Turns[P]) Leave(key deliveries.Key) (unused bool) {
+// End records that the turn of the pair in the queue is over. A pair whose pass was under way is no new pair any more, nor is a pair whose
+// intent was in the list and which made no pass with it. unused is true for the latter.
+func (t *Turns[P]) End(key deliveries.Key) (unused bool) {
 	is := t.pairs[key]
-	switch {
-	case is == nil, is.state == passing:
-		return false
-	case is.state == writing:
-		is.left = true
+	if is == nil || is.state != passing && is.state != granted {
 		return false
 	}
 	delete(t.pairs, key)
 	return is.state == granted
+}
+
+// Leave records that the pair does not make the pass that it prepared. unused is true if the list has its intent. isWriting is true while
+// the write of its intent is under way: then the pair must make no other pass in this turn, and gets another turn after the write.
+func (t *Turns[P]) Leave(key deliveries.Key) (unused, isWriting bool) {
+	is := t.pairs[key]
+	switch {
+	case is == nil, is.state == passing:
+		return false, false
+	case is.state == writing:
+		is.left = true
+		return false, true
+	}
+	delete(t.pairs, key)
+	return is.state == granted, false
 }
 
 // Batch returns the pairs whose intents are to be written now, those that have waited longest first; none if no write is
@@ -153,11 +158,12 @@ func (t *Turns[P]) Written(key deliveries.Key) (unused bool) {
 
 // Rejected records that the list could not take the pair's intent.
 func (t *Turns[P]) Rejected(key deliveries.Key) {
-	if is := t.pairs[key]; is.left {
+	is := t.pairs[key]
+	if is.left {
 		delete(t.pairs, key)
-	} else {
-		is.state = rejected
+		return
 	}
+	t.pairs[key] = &newPair[P]{state: rejected}
 }
 
 // IsIdle reports whether no new pair waits or has a pass.

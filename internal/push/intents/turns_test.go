@@ -67,7 +67,7 @@ func TestPairsThatWaitShareAWriteWhenThePassesOfOthersHaveEnded(t *testing.T) {
 	}
 	turns.Written(key(1))
 	turns.Rejected(key(2))
-	if turns.Leave(key(3)) || !turns.Written(key(3)) {
+	if unused, isWriting := turns.Leave(key(3)); unused || !isWriting || !turns.Written(key(3)) {
 		t.Error("a pair that leaves while the write is under way leaves an unused entry, known when the write ends")
 	}
 	if turn, prepared := turns.Begin(key(1), start); turn != Share || prepared != 1 {
@@ -126,7 +126,7 @@ func TestTurnsOfRandomHistories(t *testing.T) {
 				delete(written, k)
 				turns.End(k)
 			case choice == 0:
-				if turns.Leave(k) != written[k] {
+				if unused, _ := turns.Leave(k); unused != written[k] {
 					t.Fatalf("seed %d: a pair that leaves has an entry: %v", seed, written[k])
 				}
 				delete(written, k)
@@ -181,5 +181,28 @@ func TestTurnsOfRandomHistories(t *testing.T) {
 		if !turns.IsIdle() {
 			t.Fatalf("seed %d: a pair is left", seed)
 		}
+	}
+}
+
+func TestAPairWhoseIntentWasWrittenGivesItUpIfItMakesNoPassWithIt(t *testing.T) {
+	turns := &Turns[int]{}
+	join(t, turns, 0, start)
+	join(t, turns, 1, start)
+	turns.End(key(0))
+	for _, k := range turns.Batch() {
+		turns.Written(k)
+	}
+	if !turns.End(key(1)) || !turns.IsIdle() {
+		t.Error("the entry does not count as unused")
+	}
+}
+
+func TestNoMorePairsWaitThanAListTakes(t *testing.T) {
+	turns := &Turns[int]{}
+	for n := range maxEntries {
+		join(t, turns, n, start)
+	}
+	if turn := join(t, turns, maxEntries, start); turn != Alone {
+		t.Errorf("turn %d", turn)
 	}
 }
