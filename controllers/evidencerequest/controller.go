@@ -72,7 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.ClusterFederated{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofWrapper)).
 		Watches(&v1alpha1.MemberCluster{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofMember), builder.WithPredicates(appears)).
 		WatchesRawSource(source.TypedFunc[item](r.start)).
-		WithOptions(controller.TypedOptions[item]{MaxConcurrentReconciles: 2}).
+		WithOptions(controller.TypedOptions[item]{MaxConcurrentReconciles: 2, RateLimiter: loopqueue.RetryLimiter[item]()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the loop of requests for evidence: %w", err)

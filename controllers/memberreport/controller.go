@@ -67,7 +67,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesMetadata(&v1alpha1.MemberReport{}, handler.TypedEnqueueRequestsFromMapFunc(wrapperOf)).
 		Watches(&v1alpha1.MemberCluster{}, handler.TypedEnqueueRequestsFromMapFunc(r.forget), builder.WithPredicates(deleted)).
 		WatchesRawSource(&wrapperSource{cache: mgr.GetCache(), store: r.store, start: r.queue.Start}).
-		WithOptions(controller.TypedOptions[deliveries.Key]{MaxConcurrentReconciles: 2}).
+		WithOptions(controller.TypedOptions[deliveries.Key]{MaxConcurrentReconciles: 2, RateLimiter: loopqueue.RetryLimiter[deliveries.Key]()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the MemberReport loop: %w", err)
