@@ -38,8 +38,11 @@ var _ = Describe("When a MemberCluster is edited to wrong values", func() {
 			edit(ctx, w, func(w *v1alpha1.Federated) {
 				w.Spec.Objects[0] = build.Raw(build.ConfigMap("settings", "colour", "green"))
 			})
+			if fleet.Sandbox == nil {
+				words = words[:1] // a line is shorter than the condition, and cut after the long addresses of kind
+			}
 			Eventually(ctx, reread(ctx, w)).Should(And(haveLine("member-1", v1alpha1.StateHealthy, ""),
-				haveLine(member.Name, v1alpha1.StateUnreachable, reason, words[0]))) // a line is shorter than the condition, and cut after a long address
+				haveLine(member.Name, v1alpha1.StateUnreachable, reason, words...)))
 			Expect(member.version(ctx, "ConfigMap", w.Namespace, "settings")).To(Equal(version))
 
 			putBack(ctx)

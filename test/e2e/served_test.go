@@ -91,7 +91,8 @@ var _ = Describe("When a member does not serve a kind", func() {
 		}
 		follow()
 		for _, allow := range []string{"core", "any"} { // each of the two joins changes what the collector may read
-			run := fleet.Hostctl(ctx, asAtFirst(append(joining(member.Name), "--allow", allow))...)
+			command := append([]string{"join", member.Name, "--cluster-context", member.Name, "--allow", allow, "--namespaces", "All"}, atAddress(member.Name)...)
+			run := fleet.Hostctl(ctx, asAtFirst(command)...)
 			Expect(run.Code).To(BeZero(), run.Stderr)
 		}
 		follow()
