@@ -5,9 +5,9 @@
 // A container that crashes changes the message about it with every restart, on each member. Such a change tells a person nothing new, but
 // each write of it is a new version of the object in the host's etcd. So there are these kinds of changes:
 //
-//   - News is written at once: a state, a reason, a count, a time, or the members that show something.
+//   - News is written at once: a state, a reason, a number of status.counts, a time, or the members that show something.
 //   - A change is *reworded* if only messages differ, and one of them tells something else than before, for example another line of a log.
-//     The first one is written at once, so another cause under the same reason is told at once. Messages that change again and again wait.
+//     It is written 10 s after the last reworded or repeated message at the earliest.
 //   - A *repeat* tells the same again: other numbers, times and names in the same messages (package cause has that rule), or newer
 //     evidence about the same.
 //
