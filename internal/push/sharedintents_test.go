@@ -117,8 +117,6 @@ func TestNewPairsThatWaitShareTheWriteOfTheirIntents(t *testing.T) {
 	all := newNewcomers(t, pairs)
 	all.openNamespace()
 	// The first pass waits for its last answer until all pairs have had a turn, so that they wait for it.
-	p, stop := all.manage(true)
-	defer stop()
 	goOn := make(chan struct{})
 	var once sync.Once
 	all.wire.answer = func(req *http.Request) *http.Response {
@@ -127,10 +125,14 @@ func TestNewPairsThatWaitShareTheWriteOfTheirIntents(t *testing.T) {
 		}
 		return nil
 	}
+	p, stop := all.manage(true)
+	defer stop()
+	q := p.queues["east"]
+	clock := clocktesting.NewFakeClock(time.Now()) // on a slow machine too, the pairs wait until the first pass has ended
+	q.shares.clock = clock
 	for _, one := range all.pairs {
 		p.SetDesired("east", one.want(configMap(one.wrapper.Name, "1")))
 	}
-	q := p.queues["east"]
 	all.await("all but one pair wait", func(context.Context) bool {
 		q.shares.mu.Lock()
 		defer q.shares.mu.Unlock()
@@ -161,7 +163,10 @@ func TestNewPairsThatWaitShareTheWriteOfTheirIntents(t *testing.T) {
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("writes for %d pairs (-want +got):\n%s", pairs, diff)
 	}
-	all.await("the list is deleted", func(context.Context) bool { return all.entries() == nil })
+	all.await("the list is deleted", func(context.Context) bool {
+		clock.Step(tidyAfter)
+		return all.entries() == nil
+	})
 }
 
 func TestALonePairWritesItsOwnIntent(t *testing.T) {
@@ -430,8 +435,6 @@ func TestAPairThatLeavesAfterItsIntentWasWrittenLeavesNoEntry(t *testing.T) {
 func TestAPairWhoseIntentIsGoneWritesItsOwn(t *testing.T) {
 	all := newNewcomers(t, 4)
 	all.openNamespace()
-	p, stop := all.manage(true)
-	defer stop()
 	var once sync.Once
 	lost := make(map[string]bool)
 	var mu sync.Mutex
@@ -452,6 +455,9 @@ func TestAPairWhoseIntentIsGoneWritesItsOwn(t *testing.T) {
 		}
 		return through
 	})
+	p, stop := all.manage(true)
+	defer stop()
+	p.queues["east"].shares.clock = clocktesting.NewFakeClock(time.Now()) // on a slow machine too, the pairs share their intents
 	for _, one := range all.pairs {
 		p.SetDesired("east", both(one))
 	}
