@@ -144,7 +144,11 @@ func (s *sharedIntents) leave(key Key) (isWriting bool) {
 // shared records the end of the pass of a pair that shared its intent. isRecorded reports whether the pair's Delivery lists all that the
 // pass has applied.
 func (s *sharedIntents) shared(key Key, isRecorded bool) {
-	s.use(key, true, map[bool]intents.Use{true: intents.Recorded, false: intents.Open}[isRecorded])
+	use := intents.Open
+	if isRecorded {
+		use = intents.Recorded
+	}
+	s.use(key, true, use)
 }
 
 // end records that the turn of a pair is over, and writes the intents of the pairs that wait, if that is due.
@@ -250,7 +254,12 @@ func (s *sharedIntents) recoverDoubted(ctx context.Context) error {
 	if !s.list.IsDoubted() {
 		return nil
 	}
-	err := s.list.Recover(ctx, func(*v1alpha1.Delivery) error { return nil })
+	return s.recover(ctx, func(*v1alpha1.Delivery) error { return nil }) // the watch brings the Deliveries
+}
+
+// recover recovers the list. It only logs that a list cannot be read, because pushes go on without it. The caller holds the lock listing.
+func (s *sharedIntents) recover(ctx context.Context, made func(*v1alpha1.Delivery) error) error {
+	err := s.list.Recover(ctx, made)
 	if unreadable := (*intents.UnreadableError)(nil); errors.As(err, &unreadable) {
 		log.FromContext(ctx).Error(err, "a list of shared intents stays as it is")
 		return nil
@@ -320,14 +329,10 @@ func (s *sharedIntents) recoverListed(ctx context.Context, version v1alpha1.Deli
 	if !s.isConfirmed() {
 		return fmt.Errorf("reading the list of shared intents (Delivery %s) waits until a probe has confirmed which cluster answers", marks.SharedIntents)
 	}
-	err := s.list.Recover(ctx, made)
+	err := s.recover(ctx, made)
 	s.mu.Lock()
 	s.look()
 	s.mu.Unlock()
-	if unreadable := (*intents.UnreadableError)(nil); errors.As(err, &unreadable) {
-		log.FromContext(ctx).Error(err, "a list of shared intents stays as it is")
-		return nil
-	}
 	return err
 }
 
