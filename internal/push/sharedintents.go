@@ -103,7 +103,7 @@ func (s *sharedIntents) turn(
 	}
 	s.mu.Unlock()
 	if turn == intents.Waiting {
-		s.again(key, intents.Patience)
+		s.again(key, intents.Gather)
 	}
 	if turn != intents.Join {
 		return turn, prepared, nil
@@ -118,7 +118,7 @@ func (s *sharedIntents) turn(
 		return intents.Alone, nil, err
 	}
 	s.turns.Wait(key, &sharingPass{desired: desired, todo: &own, pass: p, intent: intent}, s.clock.Now())
-	s.again(key, intents.Patience)
+	s.again(key, intents.Gather)
 	return intents.Waiting, nil, nil
 }
 
@@ -169,7 +169,7 @@ func (s *sharedIntents) end(ctx context.Context, key Key) {
 // writeBatch writes the intents of the pairs that wait, if that is due. It reports whether it did.
 func (s *sharedIntents) writeBatch(ctx context.Context) bool {
 	s.mu.Lock()
-	batch := s.turns.Batch()
+	batch := s.turns.Batch(s.clock.Now())
 	var specs []v1alpha1.DeliverySpec
 	for _, key := range batch {
 		specs = append(specs, *s.turns.Prepared(key).intent)

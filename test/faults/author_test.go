@@ -97,6 +97,9 @@ func (a *author) vanish() {
 			_ = client.IgnoreNotFound(c.Delete(ctx, a.deliveryOf(name)))
 		}
 	}
+	for _, c := range a.members {
+		_ = client.IgnoreNotFound(c.Delete(ctx, sharedList()))
+	}
 }
 
 func (a *author) wrapper() *v1alpha1.Federated { return build.Federated(web).In(a.shop).Obj() }

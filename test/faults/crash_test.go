@@ -156,11 +156,15 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	}
 	a.kept, a.settled = s.leaves, a.recorded()
 	restore, accept := func() {}, func() {}
+	var first *heldWrite
+	if s.shares {
+		first = newHeldWrite(t)
+	}
 	if s.restored {
 		restore = a.snapshot()
 	}
-	if s.refuses != 0 {
-		accept = a.refuse(s.refuses)
+	if s.refuses != 0 || s.shares {
+		accept = a.refuse(s.refuses, first)
 	}
 	if s.unmadeBefore {
 		l.kill()
@@ -169,8 +173,15 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		l = f.mortal(t, end{})
 	}
 	l.count(e)
-	for _, w := range s.during {
+	for i, w := range s.during {
 		a.write(w)
+		if s.shares && i == 0 {
+			first.awaitBegin(l)
+		}
+	}
+	if s.shares {
+		a.eventually(t, "the manager has seen all wrappers", func(ctx context.Context) string { return a.allAreSeen(ctx, l, s.during) })
+		first.end()
 	}
 	if s.changeByHand != nil {
 		s.changeByHand(a)
@@ -190,6 +201,9 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.restOr(l.died, s.before, s.during)
 	}
 	calls := l.calls()
+	if s.shares && len(ends) == 1 && ends[0].at == 0 {
+		a.eventually(t, "the list of shared intents has the wrapper web", func(ctx context.Context) string { return a.sharesOn(ctx, "east") })
+	}
 	l.kill()
 	a.died(&s)
 	accept()

@@ -31,6 +31,7 @@ func (a *author) died(s *scenario) {
 	if err := a.checkOrder(ctx, a.last); err != nil {
 		a.t.Fatal(err)
 	}
+	a.allIsListed()
 	a.kept, a.recordedAtDeath = nil, a.recorded()
 	if s.stays != nil {
 		a.kept = s.stays(a.atDeath)
@@ -92,6 +93,9 @@ func (a *author) checkAsked(s *scenario, last *desiredState) {
 		listed, isOfGone := make(map[string]bool), s.restored || s.unmadeDead
 		for _, entry := range state.Entries {
 			name, _, _ := strings.Cut(entry, " ")
+			if strings.Contains(name, "/") {
+				continue // an entry of another wrapper
+			}
 			listed[name] = true
 			isOfGone = isOfGone || strings.HasSuffix(entry, ofGone)
 		}
@@ -149,7 +153,7 @@ func (a *author) delete() {
 	a.revisionsGo()
 }
 
-// revisionsGo waits until the host's garbage collector has deleted the revisions of a deleted wrapper.
+// revisionsGo waits until the host's garbage collector has deleted the revisions of the deleted wrapper web.
 func (a *author) revisionsGo() {
 	a.t.Helper()
 	a.eventually(a.t, "the revisions are gone", func(ctx context.Context) string {
@@ -157,8 +161,10 @@ func (a *author) revisionsGo() {
 		if err := a.host.List(ctx, list, client.InNamespace(a.shop)); err != nil {
 			return err.Error()
 		}
-		if len(list.Items) > 0 {
-			return fmt.Sprintf("%d revisions still exist", len(list.Items))
+		for i := range list.Items {
+			if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil && owner.Name == web {
+				return fmt.Sprintf("revision %s still exists", list.Items[i].Name)
+			}
 		}
 		return ""
 	})
@@ -183,19 +189,23 @@ func (a *author) unmake() {
 const refusalMessage = "this Delivery stays as it is"
 
 // refuse makes the members answer the program's writes of Deliveries with 403 until the test calls accept. With
-// refusesRecords, the members refuse only the writes that come after the first write of a ConfigMap. Writes of a
-// Delivery's status always pass.
-func (a *author) refuse(what refusal) (accept func()) {
+// refusesRecords, the members refuse only the writes that come after the first write of ConfigMap a. Writes of a
+// Delivery's status always pass. If first is not nil, the
+// writes of Deliveries that they do not refuse take as long as first tells.
+func (a *author) refuse(what refusal, first *heldWrite) (accept func()) {
 	written := &atomic.Bool{}
 	var refuse misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/deliveries") {
-			if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/"+a.shop+"/configmaps/") {
+			if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/"+a.shop+"/configmaps/a") {
 				written.Store(true)
 			}
 			next.ServeHTTP(w, r)
 			return
 		}
-		if what == refusesRecords && !written.Load() || strings.HasSuffix(r.URL.Path, "/status") {
+		if what == 0 || what == refusesRecords && !written.Load() || strings.HasSuffix(r.URL.Path, "/status") {
+			if first != nil {
+				first.hold(r.Context())
+			}
 			next.ServeHTTP(w, r)
 			return
 		}

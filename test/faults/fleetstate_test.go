@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// look reads the state of the members.
+// look reads the state of the members. An object that only the list of shared intents lists is an entry in state Pending.
 func (a *author) look(ctx context.Context) (fleetState, error) {
 	wrappers := &v1alpha1.FederatedList{}
 	if err := a.host.List(ctx, wrappers, client.InNamespace(a.shop)); err != nil {
@@ -35,6 +35,10 @@ func (a *author) look(ctx context.Context) (fleetState, error) {
 		for object, o := range found {
 			is.Objects = append(is.Objects, object+a.ownership(name, o, wrappers.Items))
 		}
+		shared, err := a.shared(ctx, name)
+		if err != nil {
+			return nil, err
+		}
 		for wrapper := range a.wrappers {
 			prefix, d := "", a.deliveryOf(wrapper)
 			if wrapper != web {
@@ -47,6 +51,7 @@ func (a *author) look(ctx context.Context) (fleetState, error) {
 			case err == nil && len(d.Spec.Inventory) == 0:
 				is.Entries = append(is.Entries, prefix+"a Delivery without entries")
 			}
+			is.Entries = append(is.Entries, onlyShared(&d.Spec, shared[wrapper], prefix, wrappers.Items)...)
 			for i := range d.Spec.Inventory {
 				entry := prefix + d.Spec.Inventory[i].Name + " " + string(d.Spec.Inventory[i].State)
 				if whose(string(d.Spec.Wrapper.UID), wrappers.Items) == gone {

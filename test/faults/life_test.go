@@ -75,7 +75,7 @@ func managerBy(clk clock.WithTicker) program {
 			HealthProbeBindAddress:  "0",
 			GracefulShutdownTimeout: &never,
 			Controller:              ctrlconfig.Controller{SkipNameValidation: &again},
-		}, controllers.Options{Version: version, Clock: clk})
+		}, controllers.Options{Version: version, Clock: clk, SharesIntents: true})
 		if err != nil {
 			return nil, err
 		}

@@ -45,6 +45,9 @@ type scenario struct {
 	// If omits is true, the update of this scenario needs no intent. The test fails if the manager writes the Delivery before
 	// the objects.
 	omits bool
+	// If shares is true, the first write of a Delivery takes until the manager has seen all states of scenario.during, so that their
+	// wrappers wait, and share the write of their intents. The test fails if wrapper web does not.
+	shares bool
 	// Users write the states of scenario.later when the members have the last state of scenario.dead. For these states,
 	// staysLater, if set, replaces the function stays. Its argument is the state at the death.
 	later      []*desiredState
@@ -52,7 +55,7 @@ type scenario struct {
 }
 
 // refusal tells which writes of a Delivery a member refuses: none (0), all, or only the records. A record is a write after the
-// first write of an object.
+// first write of object a.
 type refusal int
 
 const (

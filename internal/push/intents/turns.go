@@ -14,8 +14,13 @@ const (
 	// batchSize bounds the pairs whose intents one write adds. It is half of maxEntries, so that a second batch can be
 	// written while the passes of the first are under way.
 	batchSize = maxEntries / 2
-	// Patience bounds how long a new pair waits for the passes of other pairs. After that it writes its own Delivery.
-	Patience = time.Second
+	// patience bounds how long a new pair waits for the passes of other pairs. In its first turn after that it writes its own Delivery.
+	patience = time.Second
+	// Gather is how long the first pair of a batch waits for more pairs in a burst. A pair that waits has to get a turn after each such time.
+	Gather = 700 * time.Millisecond
+	// burst is how many new pairs have to come within a second before pairs wait for more. At that rate a write is shared by at
+	// least five pairs. If fewer come, a wait would delay each of them and save little.
+	burst = 8
 )
 
 // Turn says what a new pair does when its turn in the member's queue comes.
@@ -24,7 +29,7 @@ type Turn int
 const (
 	// Alone means that the pair makes an ordinary pass, which creates the pair's Delivery.
 	Alone Turn = iota
-	// Join means that other new pairs wait or have a pass. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
+	// Join means that other new pairs wait or have a pass, or that many come. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
 	// share.
 	Join
 	// Waiting means that the pair waits already. It gets another turn.
@@ -51,10 +56,14 @@ const (
 
 // Turns decides which new pairs of a member share a write of their intents. A new pair makes its pass alone if no other
 // new pair has one. Otherwise it waits, and the pairs that wait share a write as soon as the passes of the others have
-// ended. So a lone pair never waits, and the longer the member takes, the more pairs share a write. P is what a pair has
-// prepared. The zero value has no pairs.
+// ended. So a lone pair never waits, and the longer the member takes, the more pairs share a write. In a burst every new pair
+// waits, and a write also waits for more pairs, until the first of its pairs has waited for the time Gather. P is what a
+// pair has prepared. The zero value has no pairs.
 type Turns[P any] struct {
 	pairs map[deliveries.Key]*newPair[P]
+	// came are the times at which the last new pairs came, as a ring. last is the index of the newest.
+	came [burst]time.Time
+	last int
 }
 
 type newPair[P any] struct {
@@ -68,10 +77,14 @@ type newPair[P any] struct {
 // Begin says what a new pair does in its turn. For the turn Share it also returns what the pair prepared.
 func (t *Turns[P]) Begin(key deliveries.Key, now time.Time) (turn Turn, prepared P) {
 	is := t.pairs[key]
+	if is == nil {
+		t.last = (t.last + 1) % burst
+		t.came[t.last] = now
+	}
 	switch {
-	case is == nil && len(t.pairs) > 0 && len(t.pairs) < maxEntries: // more pairs would need too much memory while they wait
+	case is == nil && (len(t.pairs) > 0 || t.isBurst(now)) && len(t.pairs) < maxEntries: // more pairs would need too much memory while they wait
 		return Join, prepared
-	case is != nil && is.state == writing, is != nil && is.state == waiting && now.Sub(is.since) < Patience:
+	case is != nil && is.state == writing, is != nil && is.state == waiting && now.Sub(is.since) < patience:
 		return Waiting, is.prepared
 	case is != nil && is.state == granted:
 		is.state = passing
@@ -79,6 +92,11 @@ func (t *Turns[P]) Begin(key deliveries.Key, now time.Time) (turn Turn, prepared
 	}
 	t.GoAlone(key)
 	return Alone, prepared
+}
+
+// isBurst reports whether so many new pairs have come within the last second that a write waits for more of them.
+func (t *Turns[P]) isBurst(now time.Time) bool {
+	return now.Sub(t.came[(t.last+1)%burst]) < time.Second
 }
 
 // GoAlone records that the pair makes an ordinary pass now.
@@ -117,14 +135,19 @@ func (t *Turns[P]) Leave(key deliveries.Key) (unused, isWriting bool) {
 
 // Batch returns the pairs whose intents are to be written now, those that have waited longest first; none if no write is
 // due. From then on, their write is under way.
-func (t *Turns[P]) Batch() []deliveries.Key {
+func (t *Turns[P]) Batch(now time.Time) []deliveries.Key {
 	var waits []deliveries.Key
+	since := now
 	for key, is := range t.pairs {
 		if is.state == waiting {
 			waits = append(waits, key)
+			if is.since.Before(since) {
+				since = is.since
+			}
 		}
 	}
-	if len(waits) < batchSize && len(waits) < len(t.pairs) {
+	moreMayCome := t.isBurst(now) && now.Sub(since) < Gather
+	if len(waits) < batchSize && (len(waits) < len(t.pairs) || moreMayCome) {
 		return nil
 	}
 	slices.SortFunc(waits, func(a, b deliveries.Key) int {

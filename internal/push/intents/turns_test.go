@@ -39,7 +39,7 @@ func TestAPairThatComesAloneNeverWaits(t *testing.T) {
 			t.Errorf("turn %d", turn)
 		}
 		turns.End(key(n))
-		if !turns.IsIdle() || turns.Batch() != nil {
+		if !turns.IsIdle() || turns.Batch(start) != nil {
 			t.Error("a pair is left")
 		}
 	}
@@ -54,11 +54,11 @@ func TestPairsThatWaitShareAWriteWhenThePassesOfOthersHaveEnded(t *testing.T) {
 		}
 		turns.End(key(n)) // the end of a turn in which the pair only began to wait
 	}
-	if batch := turns.Batch(); batch != nil {
+	if batch := turns.Batch(start); batch != nil {
 		t.Errorf("%v", batch)
 	}
 	turns.End(key(0))
-	batch := turns.Batch()
+	batch := turns.Batch(start)
 	if diff := cmp.Diff([]deliveries.Key{key(1), key(2), key(3)}, batch); diff != "" {
 		t.Fatal(diff)
 	}
@@ -87,10 +87,10 @@ func TestAPairStopsWaitingAfterASecond(t *testing.T) {
 	turns := &Turns[int]{}
 	join(t, turns, 0, start)
 	join(t, turns, 1, start)
-	if turn := join(t, turns, 1, start.Add(Patience-1)); turn != Waiting {
+	if turn := join(t, turns, 1, start.Add(patience-1)); turn != Waiting {
 		t.Errorf("turn %d", turn)
 	}
-	if turn := join(t, turns, 1, start.Add(Patience)); turn != Alone {
+	if turn := join(t, turns, 1, start.Add(patience)); turn != Alone {
 		t.Errorf("turn %d", turn)
 	}
 }
@@ -100,13 +100,66 @@ func TestABatchIsWrittenWhenItIsFullAlthoughPassesAreUnderWay(t *testing.T) {
 	for n := range batchSize {
 		join(t, turns, n, start)
 	}
-	if batch := turns.Batch(); batch != nil {
+	if batch := turns.Batch(start); batch != nil {
 		t.Fatalf("%d pairs", len(batch))
 	}
 	join(t, turns, batchSize, start)
 	join(t, turns, batchSize+1, start)
-	if batch := turns.Batch(); len(batch) != batchSize {
+	if batch := turns.Batch(start); len(batch) != batchSize {
 		t.Fatalf("%d pairs", len(batch))
+	}
+}
+
+func TestInABurstPairsWaitForMore(t *testing.T) {
+	turns, now := &Turns[int]{}, start
+	come := func(n int) Turn {
+		now = now.Add(100 * time.Millisecond)
+		turn := join(t, turns, n, now)
+		turns.End(key(n))
+		return turn
+	}
+	for n := range burst - 1 {
+		if turn := come(n); turn != Alone {
+			t.Fatalf("turn %d of pair %d, before so many came that they are a burst", turn, n)
+		}
+	}
+	first := now.Add(100 * time.Millisecond)
+	for n := burst - 1; now.Sub(first) < Gather-100*time.Millisecond; n++ {
+		if turn := come(n); turn != Join {
+			t.Fatalf("turn %d of pair %d", turn, n)
+		}
+		if batch := turns.Batch(now); batch != nil {
+			t.Fatalf("after %s: %v", now.Sub(first), batch)
+		}
+	}
+	if turn, _ := turns.Begin(key(burst-1), first.Add(Gather)); turn != Waiting {
+		t.Errorf("turn %d of the pair that has waited longest", turn)
+	}
+	if batch := turns.Batch(first.Add(Gather)); len(batch) != 7 || batch[0] != key(burst-1) {
+		t.Errorf("%v", batch)
+	}
+}
+
+func TestAfterABurstPairsThatWaitShareAtOnce(t *testing.T) {
+	turns := &Turns[int]{}
+	for n := range burst + 2 {
+		join(t, turns, n, start)
+		turns.End(key(n))
+	}
+	if batch := turns.Batch(start.Add(Gather - 1)); batch != nil {
+		t.Errorf("%v", batch)
+	}
+	for n := range burst + 2 {
+		turns.Leave(key(n))
+	}
+	later := start.Add(time.Second)
+	if turn := join(t, turns, 100, later); turn != Alone {
+		t.Errorf("turn %d of a pair that comes after the burst", turn)
+	}
+	join(t, turns, 101, later)
+	turns.End(key(100))
+	if batch := turns.Batch(later); len(batch) != 1 {
+		t.Errorf("%v", batch)
 	}
 }
 
@@ -138,7 +191,7 @@ func TestTurnsOfRandomHistories(t *testing.T) {
 					open[k] = true
 				}
 			}
-			if batch := turns.Batch(); batch != nil {
+			if batch := turns.Batch(now); batch != nil {
 				writes = append(writes, batch)
 			}
 			if len(writes) > 0 && random.IntN(2) == 0 {
@@ -162,7 +215,7 @@ func TestTurnsOfRandomHistories(t *testing.T) {
 					delete(open, key(n))
 					turns.End(key(n))
 				}
-				if batch := turns.Batch(); batch != nil {
+				if batch := turns.Batch(now); batch != nil {
 					writes = append(writes, batch)
 				}
 				for _, batch := range writes {
@@ -189,7 +242,7 @@ func TestAPairWhoseIntentWasWrittenGivesItUpIfItMakesNoPassWithIt(t *testing.T) 
 	join(t, turns, 0, start)
 	join(t, turns, 1, start)
 	turns.End(key(0))
-	for _, k := range turns.Batch() {
+	for _, k := range turns.Batch(start) {
 		turns.Written(k)
 	}
 	if !turns.End(key(1)) || !turns.IsIdle() {

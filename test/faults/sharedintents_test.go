@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// Each scenario begins with a wrapper that has made the namespace on east: a pair that has to make its namespace writes
+// its own Delivery. Then come three new wrappers. The passes of the first are under way when the others come, so these share
+// the write of their intents.
+var (
+	base      = &desiredState{wrapper: "base", objects: map[string]string{"base": "1"}, members: east}
+	firstNew  = &desiredState{wrapper: other, objects: map[string]string{"x": "1"}, members: east}
+	secondNew = &desiredState{wrapper: "db", objects: map[string]string{"y": "1"}, members: east}
+	thirdNew  = &desiredState{objects: two, members: east}
+	newOnes   = []*desiredState{firstNew, secondNew, thirdNew}
+)
+
+// sharedIntents kill the manager while new wrappers share the write of their intents. Then the author changes wrapper web.
+var sharedIntents = map[string]scenario{
+	"then no change follows": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true,
+	},
+	"then an object is dropped": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true,
+		dead: []*desiredState{{objects: map[string]string{"b": "2"}, members: east}},
+	},
+	"then an object is renamed": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true,
+		dead: []*desiredState{{objects: map[string]string{"a": "1", "c": "1"}, members: east}},
+	},
+	"then an object is moved to another wrapper": {
+		before: []*desiredState{base}, during: newOnes, shares: true, patient: true,
+		dead: []*desiredState{{objects: one, members: east}, {wrapper: "cache", objects: map[string]string{"b": "1"}, members: east}},
+	},
+	"then the wrapper leaves a member": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true,
+		dead: []*desiredState{{objects: two, members: west}},
+	},
+	"then the wrapper leaves a member with KeepAll, and comes back in a later revision with DeleteAll": {
+		before: []*desiredState{base}, shares: true,
+		during: []*desiredState{firstNew, secondNew, {objects: two, members: east, onDelete: v1alpha1.KeepAll}},
+		dead:   []*desiredState{{objects: two, members: west, onDelete: v1alpha1.KeepAll}}, steady: true,
+		stays: ofWebOnEast,
+		later: []*desiredState{{objects: map[string]string{"a": "3"}, members: east, onDelete: v1alpha1.DeleteAll}},
+		staysLater: func(death fleetState) fleetState {
+			kept := slices.DeleteFunc(ofWebOnEast(death)["east"].Objects, func(o string) bool { return strings.HasPrefix(o, "a=") })
+			return fleetState{"east": {Objects: kept}}
+		},
+	},
+	"then the wrapper is deleted": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true,
+		dead: []*desiredState{nil},
+	},
+	"then the wrapper is deleted in the foreground": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, foreground: true,
+		dead: []*desiredState{nil},
+	},
+	"then the wrapper is made again": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, unmadeDead: true,
+		dead: []*desiredState{thirdNew},
+	},
+	"then the wrapper is made again without an object": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, unmadeDead: true,
+		dead: []*desiredState{{objects: one, members: east}},
+	},
+	"then a claim is dropped": {
+		before: []*desiredState{base}, shares: true, steady: true,
+		during: []*desiredState{firstNew, secondNew, {objects: one, claims: []string{"data"}, members: east}},
+		dead:   []*desiredState{{objects: one, members: east}},
+		stays: func(death fleetState) fleetState {
+			if slices.Contains(death["east"].Objects, "claim data of web") {
+				return fleetState{"east": {Objects: []string{"claim data of web"}}}
+			}
+			return nil
+		},
+	},
+	"the members refuse the write of the record, and then an object is dropped": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, refuses: refusesRecords,
+		dead: []*desiredState{{objects: map[string]string{"b": "1"}, members: east}},
+	},
+	"the next manager leads while a request of the dead one is still on its way": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, late: true,
+		dead: []*desiredState{{objects: map[string]string{"a": "3"}, members: east}},
+	},
+}
+
+// ofWebOnEast returns the objects of wrapper web that east had at the death.
+func ofWebOnEast(death fleetState) fleetState {
+	var is holding
+	for _, o := range death["east"].Objects {
+		if strings.HasSuffix(o, " of "+web) {
+			is.Objects = append(is.Objects, o)
+		}
+	}
+	return fleetState{"east": is}
+}
+
+// heldWrite delays the writes of Deliveries on the members: the first one until the method end is called, and each later one by
+// a tenth of a second, so that a pass goes on for some time after that.
+type heldWrite struct {
+	t           *testing.T
+	one         sync.Once
+	began, over chan struct{}
+}
+
+func newHeldWrite(t *testing.T) *heldWrite {
+	t.Helper()
+	h := &heldWrite{t: t, began: make(chan struct{}), over: make(chan struct{})}
+	t.Cleanup(h.end)
+	return h
+}
+
+// hold returns when the API server may get the write.
+func (h *heldWrite) hold(ctx context.Context) {
+	after := time.After(100 * time.Millisecond)
+	h.one.Do(func() { close(h.began) })
+	select {
+	case <-h.over:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-after:
+	case <-ctx.Done():
+	}
+}
+
+// awaitBegin waits until the first write is held, or the life is dead.
+func (h *heldWrite) awaitBegin(l *life) {
+	h.t.Helper()
+	select {
+	case <-h.began:
+	case <-l.died:
+	case <-time.After(settleWithin):
+		h.t.Fatalf("no write of a Delivery within %s", settleWithin)
+	}
+}
+
+// end lets the first write go on.
+func (h *heldWrite) end() {
+	select {
+	case <-h.over:
+	default:
+		close(h.over)
+	}
+}
+
+// allAreSeen returns "" if the status of each wrapper shows that the manager has seen it, or if the life is dead.
+func (a *author) allAreSeen(ctx context.Context, l *life, states []*desiredState) string {
+	for _, state := range states {
+		w := build.Federated(state.of()).In(a.shop).Obj()
+		if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+			return err.Error()
+		}
+		if w.Status.ObservedGeneration != w.Generation && !l.isDead() {
+			return state.of() + " is not seen"
+		}
+	}
+	return ""
+}
+
+func TestTheManagerMayDieWhileNewWrappersShareTheirIntents(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorHost)
+	f.mortal = func(t *testing.T, e end) *life { return born(t, manager, f.manager, e) }
+	f.tryAll(t, maps.Clone(sharedIntents))
+}
+
+// sharedList is the list of shared intents of a member, without contents.
+func sharedList() *v1alpha1.Delivery {
+	return &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "intents"}}
+}
+
+// shared returns what the list of shared intents on a member has for the author's wrappers, by the wrapper's name.
+func (a *author) shared(ctx context.Context, member string) (map[string]v1alpha1.DeliverySpec, error) {
+	list := sharedList()
+	if err := a.members[member].Get(ctx, client.ObjectKeyFromObject(list), list); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	var specs []v1alpha1.DeliverySpec
+	if err := json.Unmarshal([]byte(list.Annotations["federation.fairlead.dev/intents"]), &specs); err != nil {
+		return nil, err
+	}
+	entries := make(map[string]v1alpha1.DeliverySpec)
+	for i := range specs {
+		if specs[i].Wrapper.Namespace == a.shop {
+			entries[specs[i].Wrapper.Name] = specs[i]
+		}
+	}
+	return entries, nil
+}
+
+// onlyShared returns the entries of the list of shared intents for objects that the Delivery does not list.
+func onlyShared(delivery *v1alpha1.DeliverySpec, shared v1alpha1.DeliverySpec, prefix string, wrappers []v1alpha1.Federated) []string {
+	var entries []string
+	for i := range shared.Inventory {
+		name := shared.Inventory[i].Name
+		if slices.ContainsFunc(delivery.Inventory, func(is v1alpha1.InventoryEntry) bool { return is.Name == name }) {
+			continue
+		}
+		entry := prefix + name + " Pending"
+		if whose(string(shared.Wrapper.UID), wrappers) == gone {
+			entry += ofGone
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// sharesOn returns "" if the list of shared intents on the member has the wrapper web.
+func (a *author) sharesOn(ctx context.Context, member string) string {
+	entries, err := a.shared(ctx, member)
+	if err != nil {
+		return err.Error()
+	}
+	if _, has := entries[web]; !has {
+		return fmt.Sprintf("it has %v", slices.Sorted(maps.Keys(entries)))
+	}
+	return ""
+}
+
+// allIsListed checks that a Delivery or the list of shared intents lists each object that a wrapper of the author has on a member.
+// Kept objects need no entry.
+func (a *author) allIsListed() {
+	a.t.Helper()
+	for member, is := range a.atDeath {
+		for _, object := range is.Objects {
+			content, marks, hasMarks := strings.Cut(object, " of ")
+			name, _, _ := strings.Cut(strings.TrimPrefix(content, "claim "), "=")
+			wrapper, _, _ := strings.Cut(marks, ",")
+			if !hasMarks || slices.Contains(a.kept[member].Objects, object) {
+				continue
+			}
+			if wrapper != web && wrapper != gone {
+				name = wrapper + "/" + name
+			}
+			if !slices.ContainsFunc(is.Entries, func(entry string) bool { return strings.HasPrefix(entry, name+" ") }) {
+				a.t.Errorf("at the death, no entry listed object %q on member %s; the entries are %q", object, member, is.Entries)
+			}
+		}
+	}
+}
