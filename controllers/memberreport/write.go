@@ -160,8 +160,11 @@ func (p *reconciliation) bring(ctx context.Context, name string, want *v1alpha1.
 		return p.patch(ctx, name, is, want, coalesce.News)
 	}
 	every, change := evidenceEvery, coalesce.Repeat
-	if is.members != digest.SumOfJSON(membersOf(want)) && is.refusedAt.IsZero() {
-		every, change = membersEvery, coalesce.News
+	if is.members != digest.SumOfJSON(membersOf(want)) {
+		change = coalesce.News
+		if is.refusedAt.IsZero() {
+			every = membersEvery
+		}
 	}
 	content := digest.SumOfJSON(*want)
 	if is.content == content || !p.isDue(is.written, every) || is.refused == content && !p.isDue(is.refusedAt, refusedAgain) || !p.isTurnOf(change) || !p.mayWrite(1) {

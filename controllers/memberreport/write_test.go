@@ -20,6 +20,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/coalesce"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
@@ -91,6 +92,21 @@ func TestContentThatTheAPIServerRefusesIsNotWrittenAgainAndAgain(t *testing.T) {
 		if r.patches != step.patches || r.logged != step.logged || again != step.again || r.known.byName["web"] == nil {
 			t.Errorf("step %d: %d patches, %d lines in the log, again in %s", i, r.patches, r.logged, again)
 		}
+	}
+}
+
+func TestNewMembersOfARefusedReportWaitForNoOtherReport(t *testing.T) {
+	r := newRefusing()
+	r.known.byName["web"].members = digest.SumOfJSON(membersOf(&v1alpha1.MemberReportStatus{}))
+	r.bring(t, "one")
+	r.clock.Step(evidenceEvery)
+	r.known.coalesced.Wrote(coalesce.Repeat, r.clock.Now()) // of another report
+	if again := r.bring(t, "two"); r.patches != 1 || again != coalesce.RepeatEvery {
+		t.Errorf("%d patches, again in %s: other evidence of the same members waits", r.patches, again)
+	}
+	p := r.reconciliation()
+	if err := p.bring(t.Context(), "web", &v1alpha1.MemberReportStatus{Clusters: []string{"west"}, Message: "two"}); err != nil || r.patches != 2 {
+		t.Errorf("%d patches, %v: another member does not wait", r.patches, err)
 	}
 }
 

@@ -141,7 +141,8 @@ func (h *healthReader) verdict(
 	if err != nil {
 		return nil, err
 	}
-	explained := explainedBefore(last, p.before[key], obj.GetGeneration(), now)
+	known := explainedBefore(last, p.before[key], obj.GetGeneration(), now)
+	explained := known
 	gathered, hasGathered := p.memory.gathered[key]
 	isNew := last == nil && p.rendersAnew() || last != nil && last.generation != obj.GetGeneration()
 	if isNew {
@@ -158,6 +159,9 @@ func (h *healthReader) verdict(
 	var recovered time.Time
 	if !isNew {
 		verdict, recovered = afterCrash(obj, verdict, last, p.before[key], now)
+		if !recovered.IsZero() && health.NeedsWarning(verdict) {
+			explained.cause, explained.refused = known.cause, known.refused // judge dropped them; the next crash may have no other explanation
+		}
 	}
 	unhealthy := unhealthySince(last, p.before[key], verdict, obj.GetGeneration(), now)
 	if !unhealthy.IsZero() {
