@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 	"github.com/fairlead-dev/fairlead/internal/join/memberinstall"
 	"github.com/fairlead-dev/fairlead/internal/plain"
@@ -29,7 +30,7 @@ type Takeover struct {
 	Since time.Time
 	// Heartbeat is the last heartbeat of the member's collector, by the collector's clock; zero if there was none.
 	Heartbeat time.Time
-	// Deliveries is the number of Deliveries on the member. The present host wrote them.
+	// Deliveries is the number of Deliveries of wrappers on the member. The present host wrote them.
 	Deliveries int
 	// Host is the new host of the member. It gets Grants.
 	Host   v1alpha1.HostIdentity
@@ -95,7 +96,11 @@ func readTakeover(ctx context.Context, member cluster.Cluster, p plan) (Takeover
 	if err := member.Client.List(ctx, deliveries, client.InNamespace(v1alpha1.SystemNamespace)); err != nil && !cluster.Absent(err) {
 		return t, fmt.Errorf("counting the Deliveries on %s: %w", member.Name, err)
 	}
-	t.Deliveries = len(deliveries.Items)
+	for i := range deliveries.Items {
+		if deliveries.Items[i].Name != marks.SharedIntents {
+			t.Deliveries++
+		}
+	}
 	return t, nil
 }
 
