@@ -50,11 +50,15 @@ func waits(id v1alpha1.WrapperIdentity, p limitedRemovals) string {
 	for _, r := range p.removals {
 		begun += int(r.Count)
 	}
-	return fmt.Sprintf("spec.placement no longer selects %d of the %s that have this wrapper: %s. The removal waits, because spec.rollout.maxRemoval "+
-		"allows %d removals from %d members within an hour, and %d have begun. The manager may begin the next at %s. "+
+	which := fmt.Sprintf("%d of the %d members that have this wrapper", len(p.withheld), p.placed)
+	if p.placed == 1 {
+		which = "the one member that has this wrapper"
+	}
+	return fmt.Sprintf("spec.placement no longer selects %s: %s. The removal waits, because spec.rollout.maxRemoval "+
+		"allows %d removals from %s within an hour, and %d have begun. The manager may begin the next at %s. "+
 		"To remove the wrapper from all of them now, run `%s --removal`. To keep it there, restore spec.placement or the labels of these members",
-		len(p.withheld), count(p.placed), list(p.withheld),
-		p.limit, p.placed, begun, p.again.UTC().Format(time.RFC3339), messages.ApproveCommand(id.Kind, id.Namespace, id.Name))
+		which, list(p.withheld),
+		p.limit, count(p.placed), begun, p.again.UTC().Format(time.RFC3339), messages.ApproveCommand(id.Kind, id.Namespace, id.Name))
 }
 
 func served(placed int) string {

@@ -39,8 +39,11 @@ func layOutTools(ctx context.Context, base, rootFS string) error {
 	}
 	for _, name := range toolPackages {
 		found, err := filepath.Glob(filepath.Join(rootFS, "var/cache/apt/archives", name+"_*.deb"))
-		if err != nil || len(found) == 0 {
-			return fmt.Errorf("debootstrap left no package %s: %w", name, err)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("debootstrap left no package %s", name)
 		}
 		if err := unpack(ctx, found[0], base); err != nil {
 			return err

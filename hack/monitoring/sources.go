@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -87,8 +88,11 @@ type target struct {
 // readDashboards returns the dashboards in config/dashboards, by file name.
 func readDashboards() (map[string]dashboard, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "config/dashboards/*.json"))
-	if err != nil || len(paths) == 0 {
-		return nil, fmt.Errorf("looking for dashboards in config/dashboards: found %d (%w)", len(paths), err)
+	if err != nil {
+		return nil, fmt.Errorf("looking for dashboards in config/dashboards: %w", err)
+	}
+	if len(paths) == 0 {
+		return nil, errors.New("config/dashboards has no dashboard")
 	}
 	all := make(map[string]dashboard, len(paths))
 	for _, path := range paths {

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,8 +56,15 @@ func (o *upOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Note("sandbox %s with %d clusters is up after %s. Nodes, pods and volumes are simulated; the rest is real.",
-		s.Name, len(s.Clusters()), progress.Seconds(time.Since(began)))
+	clusters := "the host and " + strconv.Itoa(len(s.Clusters())-1) + " members"
+	switch len(s.Clusters()) {
+	case 1:
+		clusters = "the host"
+	case 2:
+		clusters = "the host and 1 member"
+	}
+	p.Note("sandbox %s with %s is up after %s. Nodes, pods and volumes are simulated; the rest is real.",
+		s.Name, clusters, progress.Seconds(time.Since(began)))
 	flag := ""
 	if s.Name != DefaultName {
 		flag = " --name " + s.Name

@@ -193,7 +193,11 @@ func typeError(err error) error {
 	case expected == "string":
 		expected = "text (quote it)"
 	}
-	return fmt.Errorf("%s: got a %s, expected %s", wrong.Field, wrong.Value, expected)
+	article := "a"
+	if strings.ContainsAny(wrong.Value[:1], "aeiou") { // array, object
+		article = "an"
+	}
+	return fmt.Errorf("%s: got %s %s, expected %s", wrong.Field, article, wrong.Value, expected)
 }
 
 // merge changes defaults as Helm does, and returns defaults. A null in given deletes the key. If both values of a key are

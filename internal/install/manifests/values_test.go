@@ -48,6 +48,7 @@ func TestAWrongValueIsNamed(t *testing.T) {
 		"no repository":                {"image: {repository: ''}", "image.repository:"},
 		"a tag in the repository":      {"image: {repository: 'r/m:v1'}", "image.repository:"},
 		"replicas as a word":           {"replicas: two", "replicas: got a string, expected a whole number"},
+		"image as a list":              {"image: [a]", "image: got an array, expected a mapping"},
 		"a level that is none":         {"logLevel: verbose", `logLevel: "verbose"`},
 		"an argument that is no flag":  {"extraArgs: [max]", `extraArgs[0]: "max"`},
 		"a PriorityClass with no name": {"priorityClass: {create: true, name: ''}", "priorityClass.name"},
