@@ -16,8 +16,10 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/federate/retention"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/discovery"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/intents"
 )
 
 // object is a kept object on a member. A member is not trusted, so control characters are removed from all its texts.
@@ -76,26 +78,57 @@ type resourceName struct {
 	name string
 }
 
-// listed returns the objects in the wrapper's Delivery on a member. The manager still manages them, so they are not kept objects.
+// listed returns the objects that the wrapper's Delivery lists on a member, or the wrapper's entry in the list of shared intents. The
+// manager still manages them, so they are not kept objects.
 func (s search) listed(ctx context.Context, conn *member.Conn) (map[resourceName]bool, error) {
-	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(v1alpha1.GroupVersion.WithResource("deliveries"),
-		v1alpha1.SystemNamespace, s.delivery)...), false)
+	// An entry leaves the list only when the Delivery lists its objects. So the list is read first.
+	shared, err := readDelivery(ctx, conn, marks.SharedIntents)
+	if err != nil {
+		return nil, err
+	}
+	delivery, err := readDelivery(ctx, conn, s.delivery)
+	if err != nil {
+		return nil, err
+	}
+	listed := make(map[resourceName]bool)
+	if shared != nil {
+		entries, err := intents.Decode(shared.Annotations[intents.Annotation])
+		if err != nil {
+			return nil, fmt.Errorf("reading Delivery %s: %w", marks.SharedIntents, err)
+		}
+		for i := range entries {
+			if deliveries.KeyOf(entries[i].Wrapper).Delivery() == s.delivery {
+				addListed(listed, entries[i].Inventory)
+			}
+		}
+	}
+	if delivery != nil {
+		addListed(listed, delivery.Spec.Inventory)
+	}
+	return listed, nil
+}
+
+func addListed(listed map[resourceName]bool, inventory []v1alpha1.InventoryEntry) {
+	for i := range inventory {
+		e := &inventory[i]
+		listed[resourceName{schema.GroupResource{Group: e.Group, Resource: e.Resource}, e.Name}] = true
+	}
+}
+
+// readDelivery reads a Delivery on a member; nil if the member has none of this name.
+func readDelivery(ctx context.Context, conn *member.Conn, name string) (*v1alpha1.Delivery, error) {
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(deliveries.Path(name)...), false)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the wrapper's Delivery %s: %w", s.delivery, err)
+		return nil, fmt.Errorf("reading Delivery %s: %w", name, err)
 	}
 	delivery := &v1alpha1.Delivery{}
 	if err := answer.Into(delivery); err != nil {
-		return nil, fmt.Errorf("reading the wrapper's Delivery %s: %w", s.delivery, err)
+		return nil, fmt.Errorf("reading Delivery %s: %w", name, err)
 	}
-	listed := make(map[resourceName]bool, len(delivery.Spec.Inventory))
-	for i := range delivery.Spec.Inventory {
-		e := &delivery.Spec.Inventory[i]
-		listed[resourceName{schema.GroupResource{Group: e.Group, Resource: e.Resource}, e.Name}] = true
-	}
-	return listed, nil
+	return delivery, nil
 }
 
 // isMarked reports whether the manager pushed this very object for the wrapper. The annotation with the wrapper's path is no proof:
