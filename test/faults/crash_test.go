@@ -156,15 +156,15 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	}
 	a.kept, a.settled = s.leaves, a.recorded()
 	restore, accept := func() {}, func() {}
-	var first *heldWrite
+	var held *heldWrite
 	if s.shares {
-		first = newHeldWrite(t)
+		held = newHeldWrite(t)
 	}
 	if s.restored {
 		restore = a.snapshot()
 	}
 	if s.refuses != 0 || s.shares {
-		accept = a.refuse(s.refuses, first)
+		accept = a.refuse(s.refuses, held)
 	}
 	if s.unmadeBefore {
 		l.kill()
@@ -176,12 +176,12 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	for i, w := range s.during {
 		a.write(w)
 		if s.shares && i == 0 {
-			first.awaitBegin(l)
+			held.awaitBegin(l)
 		}
 	}
 	if s.shares {
 		a.eventually(t, "the manager has seen all wrappers", func(ctx context.Context) string { return a.allAreSeen(ctx, l, s.during) })
-		first.end()
+		held.end()
 	}
 	if s.changeByHand != nil {
 		s.changeByHand(a)

@@ -190,9 +190,8 @@ const refusalMessage = "this Delivery stays as it is"
 
 // refuse makes the members answer the program's writes of Deliveries with 403 until the test calls accept. With
 // refusesRecords, the members refuse only the writes that come after the first write of ConfigMap a. Writes of a
-// Delivery's status always pass. If first is not nil, the
-// writes of Deliveries that they do not refuse take as long as first tells.
-func (a *author) refuse(what refusal, first *heldWrite) (accept func()) {
+// Delivery's status always pass. If held is not nil, it delays the writes of Deliveries that the members do not refuse.
+func (a *author) refuse(what refusal, held *heldWrite) (accept func()) {
 	written := &atomic.Bool{}
 	var refuse misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/deliveries") {
@@ -203,8 +202,8 @@ func (a *author) refuse(what refusal, first *heldWrite) (accept func()) {
 			return
 		}
 		if what == 0 || what == refusesRecords && !written.Load() || strings.HasSuffix(r.URL.Path, "/status") {
-			if first != nil {
-				first.hold(r.Context())
+			if held != nil {
+				held.hold(r.Context())
 			}
 			next.ServeHTTP(w, r)
 			return
