@@ -47,7 +47,7 @@ func main() {
 	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "The largest number of wrappers that the manager pushes to one member at the same time. "+
 		"The number begins at "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 response halves the number.")
 	shares := flag.Bool("share-intents", true, "Let new wrappers that wait at a member share one write of what is about to be created there. "+
-		"A manager built before 2026-11-24 does not read that list: set false, and let all pushes end, before such a manager runs on this host again.")
+		"A manager without this flag does not read that list. Before such a manager runs on this host again, start this one with false, and wait until all pushes have ended.")
 	evidenceMiB := flag.Int("member-reports-memory", memberreport.DefaultMemory>>20, "How many MiB of memory the evidence of unhealthy objects on members may take. "+
 		"It also bounds the MemberReports in etcd. One member may take an eighth of it.")
 	said := flag.Bool("version", false, "Print the version and exit.")

@@ -84,7 +84,7 @@ func (s *sharedIntents) turn(
 		}
 		return intents.Alone, nil, nil
 	}
-	turn, prepared := s.turns.Begin(key, s.clock.Now())
+	turn, prepared, next := s.turns.Begin(key, s.clock.Now())
 	if prepared != nil && !desired.Same(prepared.desired) {
 		unused, _ := s.turns.Leave(key)
 		if turn == intents.Share { // Begin has begun that pass already
@@ -94,7 +94,7 @@ func (s *sharedIntents) turn(
 		s.mu.Unlock()
 		s.use(key, unused, intents.Recorded)
 		s.mu.Lock()
-		turn, prepared = s.turns.Begin(key, s.clock.Now())
+		turn, prepared, next = s.turns.Begin(key, s.clock.Now())
 	}
 	if turn == intents.Share && (s.doubted || !s.listed.Has(key)) {
 		// The list that had the intent may be gone, so the pair needs an intent of its own, or has a Delivery already.
@@ -103,7 +103,7 @@ func (s *sharedIntents) turn(
 	}
 	s.mu.Unlock()
 	if turn == intents.Waiting {
-		s.again(key, intents.Gather)
+		s.again(key, next)
 	}
 	if turn != intents.Join {
 		return turn, prepared, nil
@@ -118,7 +118,7 @@ func (s *sharedIntents) turn(
 		return intents.Alone, nil, err
 	}
 	s.turns.Wait(key, &sharingPass{desired: desired, todo: &own, pass: p, intent: intent}, s.clock.Now())
-	s.again(key, intents.Gather)
+	s.again(key, intents.BatchWait)
 	return intents.Waiting, nil, nil
 }
 

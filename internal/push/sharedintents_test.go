@@ -145,7 +145,7 @@ func TestNewPairsThatWaitShareTheWriteOfTheirIntents(t *testing.T) {
 		return waiting == pairs-1
 	})
 	close(goOn)
-	clock.Step(intents.Gather) // so many pairs are a burst, in which the write waits for more
+	clock.Step(intents.BatchWait) // so many pairs are a burst, in which the write waits for more
 	for _, one := range all.pairs {
 		all.await(one.wrapper.Name+" is served", func(context.Context) bool { return p.Pair(KeyOf(one.wrapper), "east").Holds })
 	}

@@ -54,6 +54,12 @@ func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 		sum.begin()
 		t.Run(name, func(t *testing.T) {
 			whole := f.play(t, s)
+			for try := 1; s.shares && !isShared(whole); try++ { // on a busy machine the others may end before web comes
+				if try == 3 {
+					t.Fatalf("wrapper web shared its intent in none of %d runs; the last one: %q", try, whole)
+				}
+				whole = f.play(t, s)
+			}
 			if s.omits && !isWithoutIntent(whole) {
 				t.Errorf("this update must need no intent, but the manager writes one first: %q", whole)
 			}
@@ -201,9 +207,6 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.restOr(l.died, s.before, s.during)
 	}
 	calls := l.calls()
-	if s.shares && len(ends) == 1 && ends[0].at == 0 {
-		a.eventually(t, "the list of shared intents has the wrapper web", func(ctx context.Context) string { return a.sharesOn(ctx, "east") })
-	}
 	l.kill()
 	a.died(&s)
 	accept()

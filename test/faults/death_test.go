@@ -201,8 +201,9 @@ func (a *author) refuse(what refusal, held *heldWrite) (accept func()) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if what == 0 || what == refusesRecords && !written.Load() || strings.HasSuffix(r.URL.Path, "/status") {
-			if held != nil {
+		ofStatus := strings.HasSuffix(r.URL.Path, "/status")
+		if what == 0 || what == refusesRecords && !written.Load() || ofStatus {
+			if held != nil && !ofStatus {
 				held.hold(r.Context())
 			}
 			next.ServeHTTP(w, r)

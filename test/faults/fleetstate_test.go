@@ -49,7 +49,7 @@ func (a *author) look(ctx context.Context) (fleetState, error) {
 			case client.IgnoreNotFound(err) != nil:
 				return nil, err
 			case err == nil && len(d.Spec.Inventory) == 0:
-				is.Entries = append(is.Entries, prefix+"a Delivery without entries")
+				is.Entries = append(is.Entries, prefix+"(a Delivery without entries)")
 			}
 			is.Entries = append(is.Entries, onlyShared(&d.Spec, shared[wrapper], prefix, wrappers.Items)...)
 			for i := range d.Spec.Inventory {

@@ -46,7 +46,7 @@ type scenario struct {
 	// the objects.
 	omits bool
 	// If shares is true, the first write of a Delivery takes until the manager has seen all states of scenario.during, so that their
-	// wrappers wait, and share the write of their intents. The test fails if wrapper web does not.
+	// wrappers wait, and share the write of their intents. The test fails if wrapper web does not, in three runs.
 	shares bool
 	// Users write the states of scenario.later when the members have the last state of scenario.dead. For these states,
 	// staysLater, if set, replaces the function stays. Its argument is the state at the death.

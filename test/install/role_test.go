@@ -300,7 +300,7 @@ func runManager(t *testing.T, as *rest.Config, server webhook.Server, prepare ..
 		RenewDeadline:                 new(20 * time.Second),
 		RetryPeriod:                   new(2 * time.Second),
 		Controller:                    ctrlconfig.Controller{SkipNameValidation: &again},
-	}, controllers.Options{Version: "test", Clock: clock.RealClock{}})
+	}, controllers.Options{Version: "test", SharesIntents: true, Clock: clock.RealClock{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,15 +56,12 @@ func (o *upOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	clusters := "the host and " + strconv.Itoa(len(s.Clusters())-1) + " members"
-	switch len(s.Clusters()) {
-	case 1:
-		clusters = "the host"
-	case 2:
-		clusters = "the host and 1 member"
+	members := "1 member"
+	if n := len(s.Clusters()) - 1; n != 1 {
+		members = strconv.Itoa(n) + " members"
 	}
-	p.Note("sandbox %s with %s is up after %s. Nodes, pods and volumes are simulated; the rest is real.",
-		s.Name, clusters, progress.Seconds(time.Since(began)))
+	p.Note("sandbox %s with a host and %s is up after %s. Nodes, pods and volumes are simulated; the rest is real.",
+		s.Name, members, progress.Seconds(time.Since(began)))
 	flag := ""
 	if s.Name != DefaultName {
 		flag = " --name " + s.Name

@@ -14,13 +14,13 @@ const (
 	// batchSize bounds the pairs whose intents one write adds. It is half of maxEntries, so that a second batch can be
 	// written while the passes of the first are under way.
 	batchSize = maxEntries / 2
-	// patience bounds how long a new pair waits for the passes of other pairs. In its first turn after that it writes its own Delivery.
-	patience = time.Second
-	// Gather is how long the first pair of a batch waits for more pairs in a burst. A pair that waits has to get a turn after each such time.
-	Gather = 700 * time.Millisecond
-	// burst is how many new pairs have to come within a second before pairs wait for more. At that rate a write is shared by at
-	// least five pairs. If fewer come, a wait would delay each of them and save little.
-	burst = 8
+	// maxWait bounds how long a new pair waits for the passes of other pairs. After that it writes its own Delivery.
+	maxWait = time.Second
+	// BatchWait is how long the pairs of a batch wait for more pairs in a burst, counted from the first of them.
+	BatchWait = 700 * time.Millisecond
+	// burstSize is how many new pairs have to come within a second before pairs wait for more. If they go on coming at that rate, at
+	// least five share a write. If fewer come, a wait would delay each of them and save little.
+	burstSize = 8
 )
 
 // Turn says what a new pair does when its turn in the member's queue comes.
@@ -29,10 +29,10 @@ type Turn int
 const (
 	// Alone means that the pair makes an ordinary pass, which creates the pair's Delivery.
 	Alone Turn = iota
-	// Join means that other new pairs wait or have a pass, or that many come. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
+	// Join means that other new pairs wait or have a pass, or that there is a burst. The caller prepares the pair and calls Wait, or calls GoAlone if the pair cannot
 	// share.
 	Join
-	// Waiting means that the pair waits already. It gets another turn.
+	// Waiting means that the pair waits already. The caller gives it another turn when the time that Begin returns has passed.
 	Waiting
 	// Share means that the list has the pair's intent. The pair makes the pass that it prepared.
 	Share
@@ -57,13 +57,13 @@ const (
 // Turns decides which new pairs of a member share a write of their intents. A new pair makes its pass alone if no other
 // new pair has one. Otherwise it waits, and the pairs that wait share a write as soon as the passes of the others have
 // ended. So a lone pair never waits, and the longer the member takes, the more pairs share a write. In a burst every new pair
-// waits, and a write also waits for more pairs, until the first of its pairs has waited for the time Gather. P is what a
+// waits, and a write also waits for more pairs, until it is full or the first of its pairs has waited for BatchWait. P is what a
 // pair has prepared. The zero value has no pairs.
 type Turns[P any] struct {
 	pairs map[deliveries.Key]*newPair[P]
-	// came are the times at which the last new pairs came, as a ring. last is the index of the newest.
-	came [burst]time.Time
-	last int
+	// arrivals are the times at which the last new pairs came, as a ring. last is the index of the newest.
+	arrivals [burstSize]time.Time
+	last     int
 }
 
 type newPair[P any] struct {
@@ -74,29 +74,48 @@ type newPair[P any] struct {
 	left bool
 }
 
-// Begin says what a new pair does in its turn. For the turn Share it also returns what the pair prepared.
-func (t *Turns[P]) Begin(key deliveries.Key, now time.Time) (turn Turn, prepared P) {
+// Begin says what a new pair does in its turn. It also returns what the pair prepared for the turns Waiting and Share, and for Waiting the time until
+// its next turn.
+func (t *Turns[P]) Begin(key deliveries.Key, now time.Time) (turn Turn, prepared P, next time.Duration) {
 	is := t.pairs[key]
 	if is == nil {
-		t.last = (t.last + 1) % burst
-		t.came[t.last] = now
+		t.last = (t.last + 1) % burstSize
+		t.arrivals[t.last] = now
 	}
 	switch {
 	case is == nil && (len(t.pairs) > 0 || t.isBurst(now)) && len(t.pairs) < maxEntries: // more pairs would need too much memory while they wait
-		return Join, prepared
-	case is != nil && is.state == writing, is != nil && is.state == waiting && now.Sub(is.since) < patience:
-		return Waiting, is.prepared
+		return Join, prepared, 0
+	case is != nil && is.state == writing:
+		return Waiting, is.prepared, maxWait
+	case is != nil && is.state == waiting && (now.Sub(is.since) < maxWait || t.allWait()): // if all wait, the write is due at the end of this turn
+		if next = is.since.Add(BatchWait).Sub(now); next <= 0 {
+			next = is.since.Add(maxWait).Sub(now)
+		}
+		if next <= 0 {
+			next = maxWait
+		}
+		return Waiting, is.prepared, next
 	case is != nil && is.state == granted:
 		is.state = passing
-		return Share, is.prepared
+		return Share, is.prepared, 0
 	}
 	t.GoAlone(key)
-	return Alone, prepared
+	return Alone, prepared, 0
+}
+
+// allWait reports whether every new pair waits for the next write of the list.
+func (t *Turns[P]) allWait() bool {
+	for _, is := range t.pairs {
+		if is.state != waiting {
+			return false
+		}
+	}
+	return true
 }
 
 // isBurst reports whether so many new pairs have come within the last second that a write waits for more of them.
 func (t *Turns[P]) isBurst(now time.Time) bool {
-	return now.Sub(t.came[(t.last+1)%burst]) < time.Second
+	return now.Sub(t.arrivals[(t.last+1)%burstSize]) < time.Second
 }
 
 // GoAlone records that the pair makes an ordinary pass now.
@@ -146,7 +165,7 @@ func (t *Turns[P]) Batch(now time.Time) []deliveries.Key {
 			}
 		}
 	}
-	moreMayCome := t.isBurst(now) && now.Sub(since) < Gather
+	moreMayCome := t.isBurst(now) && now.Sub(since) < BatchWait
 	if len(waits) < batchSize && (len(waits) < len(t.pairs) || moreMayCome) {
 		return nil
 	}

@@ -25,7 +25,7 @@ func key(n int) deliveries.Key {
 // join begins the turn of a pair, which waits if it may.
 func join(t *testing.T, turns *Turns[int], n int, now time.Time) Turn {
 	t.Helper()
-	turn, _ := turns.Begin(key(n), now)
+	turn, _, _ := turns.Begin(key(n), now)
 	if turn == Join {
 		turns.Wait(key(n), n, now)
 	}
@@ -62,7 +62,7 @@ func TestPairsThatWaitShareAWriteWhenThePassesOfOthersHaveEnded(t *testing.T) {
 	if diff := cmp.Diff([]deliveries.Key{key(1), key(2), key(3)}, batch); diff != "" {
 		t.Fatal(diff)
 	}
-	if turn, _ := turns.Begin(key(1), start.Add(time.Hour)); turn != Waiting {
+	if turn, _, _ := turns.Begin(key(1), start.Add(time.Hour)); turn != Waiting {
 		t.Errorf("turn %d while the write is under way", turn)
 	}
 	turns.Written(key(1))
@@ -70,10 +70,10 @@ func TestPairsThatWaitShareAWriteWhenThePassesOfOthersHaveEnded(t *testing.T) {
 	if unused, isWriting := turns.Leave(key(3)); unused || !isWriting || !turns.Written(key(3)) {
 		t.Error("a pair that leaves while the write is under way leaves an unused entry, known when the write ends")
 	}
-	if turn, prepared := turns.Begin(key(1), start); turn != Share || prepared != 1 {
+	if turn, prepared, _ := turns.Begin(key(1), start); turn != Share || prepared != 1 {
 		t.Errorf("turn %d, prepared %d", turn, prepared)
 	}
-	if turn, _ := turns.Begin(key(2), start); turn != Alone {
+	if turn, _, _ := turns.Begin(key(2), start); turn != Alone {
 		t.Errorf("turn %d of a pair that found no place in the list", turn)
 	}
 	turns.End(key(1))
@@ -87,11 +87,40 @@ func TestAPairStopsWaitingAfterASecond(t *testing.T) {
 	turns := &Turns[int]{}
 	join(t, turns, 0, start)
 	join(t, turns, 1, start)
-	if turn := join(t, turns, 1, start.Add(patience-1)); turn != Waiting {
+	if turn := join(t, turns, 1, start.Add(maxWait-1)); turn != Waiting {
 		t.Errorf("turn %d", turn)
 	}
-	if turn := join(t, turns, 1, start.Add(patience)); turn != Alone {
+	if turn := join(t, turns, 1, start.Add(maxWait)); turn != Alone {
 		t.Errorf("turn %d", turn)
+	}
+}
+
+func TestAPairWhoseTurnComesLateDoesNotLeaveItsBatch(t *testing.T) {
+	turns := &Turns[int]{}
+	const pairs = burstSize + 2
+	for n := range pairs {
+		join(t, turns, n, start)
+	}
+	turns.End(key(0)) // the pass that the others waited for
+	late := start.Add(maxWait + time.Millisecond)
+	if turn, _, _ := turns.Begin(key(1), late); turn != Waiting {
+		t.Errorf("turn %d, although no other pair has a pass", turn)
+	}
+	if batch := turns.Batch(late); len(batch) != pairs-1 {
+		t.Errorf("%d pairs of %d", len(batch), pairs-1)
+	}
+}
+
+func TestAPairGetsATurnWhenItsWaitsEnd(t *testing.T) {
+	turns := &Turns[int]{}
+	join(t, turns, 0, start)
+	join(t, turns, 1, start)
+	for after, want := range map[time.Duration]time.Duration{
+		0: BatchWait, BatchWait - 1: 1, BatchWait: maxWait - BatchWait, maxWait - 1: 1,
+	} {
+		if turn, _, next := turns.Begin(key(1), start.Add(after)); turn != Waiting || next != want {
+			t.Errorf("after %s: turn %d, the next in %s instead of %s", after, turn, next, want)
+		}
 	}
 }
 
@@ -111,45 +140,46 @@ func TestABatchIsWrittenWhenItIsFullAlthoughPassesAreUnderWay(t *testing.T) {
 }
 
 func TestInABurstPairsWaitForMore(t *testing.T) {
+	const step = 100 * time.Millisecond
 	turns, now := &Turns[int]{}, start
 	come := func(n int) Turn {
-		now = now.Add(100 * time.Millisecond)
+		now = now.Add(step)
 		turn := join(t, turns, n, now)
 		turns.End(key(n))
 		return turn
 	}
-	for n := range burst - 1 {
+	for n := range burstSize - 1 {
 		if turn := come(n); turn != Alone {
-			t.Fatalf("turn %d of pair %d, before so many came that they are a burst", turn, n)
+			t.Fatalf("turn %d of pair %d, before so many came that they are a burst: want Alone", turn, n)
 		}
 	}
-	first := now.Add(100 * time.Millisecond)
-	for n := burst - 1; now.Sub(first) < Gather-100*time.Millisecond; n++ {
+	first := now.Add(step)
+	for n := burstSize - 1; now.Sub(first) < BatchWait-step; n++ {
 		if turn := come(n); turn != Join {
-			t.Fatalf("turn %d of pair %d", turn, n)
+			t.Fatalf("turn %d of pair %d: want Join", turn, n)
 		}
 		if batch := turns.Batch(now); batch != nil {
 			t.Fatalf("after %s: %v", now.Sub(first), batch)
 		}
 	}
-	if turn, _ := turns.Begin(key(burst-1), first.Add(Gather)); turn != Waiting {
+	if turn, _, _ := turns.Begin(key(burstSize-1), first.Add(BatchWait)); turn != Waiting {
 		t.Errorf("turn %d of the pair that has waited longest", turn)
 	}
-	if batch := turns.Batch(first.Add(Gather)); len(batch) != 7 || batch[0] != key(burst-1) {
+	if batch := turns.Batch(first.Add(BatchWait)); len(batch) != int(BatchWait/step) || batch[0] != key(burstSize-1) {
 		t.Errorf("%v", batch)
 	}
 }
 
 func TestAfterABurstPairsThatWaitShareAtOnce(t *testing.T) {
 	turns := &Turns[int]{}
-	for n := range burst + 2 {
+	for n := range burstSize + 2 {
 		join(t, turns, n, start)
 		turns.End(key(n))
 	}
-	if batch := turns.Batch(start.Add(Gather - 1)); batch != nil {
+	if batch := turns.Batch(start.Add(BatchWait - 1)); batch != nil {
 		t.Errorf("%v", batch)
 	}
-	for n := range burst + 2 {
+	for n := range burstSize + 2 {
 		turns.Leave(key(n))
 	}
 	later := start.Add(time.Second)
