@@ -102,6 +102,8 @@ func resultOf(outcome plan.Outcome, err error) string {
 var (
 	queueDepth = prometheus.NewDesc("fairlead_push_queue_depth",
 		"Wrappers that wait in the queue of a member. It does not include pushes that run, or wrappers that wait for the time of their next try.", []string{"member"}, nil)
+	intentsWaiting = prometheus.NewDesc("fairlead_shared_intents_waiting",
+		"New wrappers that wait, for about a second at most, until the manager writes their intents to the member in one request.", []string{"member"}, nil)
 	pushesStopped = prometheus.NewDesc("fairlead_pushes_stopped",
 		"1 while the manager pushes nothing to the member, because the last probe or push did not reach it or it refused the credentials; else 0.", []string{"member"}, nil)
 )
@@ -148,7 +150,11 @@ func (m *queueMetrics) end(name string, q *memberQueue) {
 }
 
 // Describe implements prometheus.Collector.
-func (m *queueMetrics) Describe(to chan<- *prometheus.Desc) { to <- queueDepth; to <- pushesStopped }
+func (m *queueMetrics) Describe(to chan<- *prometheus.Desc) {
+	to <- queueDepth
+	to <- intentsWaiting
+	to <- pushesStopped
+}
 
 // Collect implements prometheus.Collector.
 func (m *queueMetrics) Collect(to chan<- prometheus.Metric) {
@@ -160,6 +166,7 @@ func (m *queueMetrics) Collect(to chan<- prometheus.Metric) {
 			stopped = 1
 		}
 		to <- prometheus.MustNewConstMetric(queueDepth, prometheus.GaugeValue, float64(q.queue.Len()), name)
+		to <- prometheus.MustNewConstMetric(intentsWaiting, prometheus.GaugeValue, float64(q.shares.waiting()), name)
 		to <- prometheus.MustNewConstMetric(pushesStopped, prometheus.GaugeValue, stopped, name)
 	}
 }

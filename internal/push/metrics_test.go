@@ -74,7 +74,7 @@ func seriesOf(t *testing.T, memberName string) (n int) {
 
 func testQueue(open bool, keys ...Key) *memberQueue {
 	is := member.ProbeResult{Reachable: !open, Valid: !open}
-	q := &memberQueue{breaker: newBreaker(is), queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{})}
+	q := &memberQueue{breaker: newBreaker(is), shares: &sharedIntents{}, queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{})}
 	for _, key := range keys {
 		q.queue.Add(key)
 	}
@@ -126,8 +126,9 @@ func TestMetricsOfAQueue(t *testing.T) {
 	const name = "queue"
 	key := Key{Kind: v1alpha1.KindFederated, NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
 	q := testQueue(true, key)
+	q.shares.turns.Wait(key, nil, time.Now())
 	queues.begin(name, q)
-	want := map[string]float64{"fairlead_push_queue_depth": 1, "fairlead_pushes_stopped": 1}
+	want := map[string]float64{"fairlead_push_queue_depth": 1, "fairlead_pushes_stopped": 1, "fairlead_shared_intents_waiting": 1}
 	if diff := cmp.Diff(want, valuesOf(t, name)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}

@@ -122,6 +122,13 @@ func (s *sharedIntents) turn(
 	return intents.Waiting, nil, nil
 }
 
+// waiting returns how many new pairs wait for a write of the list.
+func (s *sharedIntents) waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turns.Waiting()
+}
+
 // use sets what the manager knows of the entry of a pair, if it has one.
 func (s *sharedIntents) use(key Key, has bool, use intents.Use) {
 	if has {

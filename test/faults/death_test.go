@@ -191,7 +191,7 @@ const refusalMessage = "this Delivery stays as it is"
 // refuse makes the members answer the program's writes of Deliveries with 403 until the test calls accept. With
 // refusesRecords, the members refuse only the writes that come after the first write of ConfigMap a. Writes of a
 // Delivery's status always pass. If held is not nil, it delays the writes of Deliveries that the members do not refuse.
-func (a *author) refuse(what refusal, held *heldWrite) (accept func()) {
+func (a *author) refuse(what refusal, held *heldPass) (accept func()) {
 	written := &atomic.Bool{}
 	var refuse misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/deliveries") {

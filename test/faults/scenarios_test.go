@@ -45,8 +45,8 @@ type scenario struct {
 	// If omits is true, the update of this scenario needs no intent. The test fails if the manager writes the Delivery before
 	// the objects.
 	omits bool
-	// If shares is true, the first write of a Delivery takes until the manager has seen all states of scenario.during, so that their
-	// wrappers wait, and share the write of their intents. The test fails if wrapper web does not, in three runs.
+	// If shares is true, the pass of the first state of scenario.during takes until the other wrappers wait, so that they share the write
+	// of their intents. The test fails if wrapper web does not.
 	shares bool
 	// Users write the states of scenario.later when the members have the last state of scenario.dead. For these states,
 	// staysLater, if set, replaces the function stays. Its argument is the state at the death.

@@ -16,9 +16,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
 // Each scenario begins with a wrapper that has made the namespace on east: a pair that has to make its namespace writes
@@ -127,38 +127,33 @@ func ofWebOnEast(death fleetState) fleetState {
 	return fleetState{"east": is}
 }
 
-// heldWrite delays the writes of Deliveries on the members. Those that begin before the method end is called wait for that. And each
-// takes a fifth of a second at least, so that a pass goes on for some time after end.
-type heldWrite struct {
+// heldPass lets the new wrappers of a scenario share the write of their intents, however slow the machine is. It holds the pass of the first
+// wrapper, and the manager's clock stands still, until all others wait. The clock goes on when the first pass has ended.
+type heldPass struct {
 	t           *testing.T
+	clk         *runningClock
 	one         sync.Once
 	began, over chan struct{}
 }
 
-func newHeldWrite(t *testing.T) *heldWrite {
+func newHeldPass(t *testing.T) *heldPass {
 	t.Helper()
-	h := &heldWrite{t: t, began: make(chan struct{}), over: make(chan struct{})}
+	h := &heldPass{t: t, clk: newRunning(t), began: make(chan struct{}), over: make(chan struct{})}
 	t.Cleanup(h.end)
 	return h
 }
 
-// hold returns when the API server may get the write.
-func (h *heldWrite) hold(ctx context.Context) {
-	after := time.After(200 * time.Millisecond)
+// hold delays a write of a Delivery on a member until the others wait.
+func (h *heldPass) hold(ctx context.Context) {
 	h.one.Do(func() { close(h.began) })
 	select {
 	case <-h.over:
 	case <-ctx.Done():
-		return
-	}
-	select {
-	case <-after:
-	case <-ctx.Done():
 	}
 }
 
-// awaitBegin waits until the first write is held, or the life is dead.
-func (h *heldWrite) awaitBegin(l *life) {
+// awaitBegin waits until the first pass is held, or the life is dead.
+func (h *heldPass) awaitBegin(l *life) {
 	h.t.Helper()
 	select {
 	case <-h.began:
@@ -168,8 +163,8 @@ func (h *heldWrite) awaitBegin(l *life) {
 	}
 }
 
-// end lets the first write go on.
-func (h *heldWrite) end() {
+// end lets the first pass go on.
+func (h *heldPass) end() {
 	select {
 	case <-h.over:
 	default:
@@ -177,18 +172,46 @@ func (h *heldWrite) end() {
 	}
 }
 
-// allAreSeen returns "" if the status of each wrapper shows that the manager has seen it, or if the life is dead.
-func (a *author) allAreSeen(ctx context.Context, l *life, states []*desiredState) string {
-	for _, state := range states {
-		w := build.Federated(state.of()).In(a.shop).Obj()
-		if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
-			return err.Error()
+// letShare returns when this many wrappers share a write, or the life is dead.
+func (h *heldPass) letShare(a *author, l *life, others int) {
+	h.t.Helper()
+	defer h.clk.freeze(false)
+	a.eventually(h.t, "the other wrappers wait", func(context.Context) string {
+		if n := ofEast(h.t, "fairlead_shared_intents_waiting"); int(n) != others && !l.isDead() {
+			return fmt.Sprintf("%g of %d wait", n, others)
 		}
-		if w.Status.ObservedGeneration != w.Generation && !l.isDead() {
-			return state.of() + " is not seen"
+		return ""
+	})
+	before := ofEast(h.t, "fairlead_pushes_total")
+	h.end()
+	a.eventually(h.t, "the first pass has ended", func(context.Context) string {
+		if ofEast(h.t, "fairlead_pushes_total") == before && !l.isDead() {
+			return "it goes on"
+		}
+		return ""
+	})
+}
+
+// ofEast returns the sum of the series that a metric of the manager has for member east.
+func ofEast(t *testing.T, metric string) (sum float64) {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, family := range families {
+		if family.GetName() != metric {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "member" && label.GetValue() == "east" {
+					sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+				}
+			}
 		}
 	}
-	return ""
+	return sum
 }
 
 func TestTheManagerMayDieWhileNewWrappersShareTheirIntents(t *testing.T) {

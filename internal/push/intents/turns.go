@@ -208,6 +208,17 @@ func (t *Turns[P]) Rejected(key deliveries.Key) {
 	t.pairs[key] = &newPair[P]{state: rejected}
 }
 
+// Waiting returns how many new pairs wait for a write of the list.
+func (t *Turns[P]) Waiting() int {
+	n := 0
+	for _, is := range t.pairs {
+		if is.state == waiting {
+			n++
+		}
+	}
+	return n
+}
+
 // IsIdle reports whether no new pair waits or has a pass.
 func (t *Turns[P]) IsIdle() bool { return len(t.pairs) == 0 }
 
