@@ -11,11 +11,13 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -44,6 +46,11 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		}
 		for _, w := range all {
 			Eventually(ctx, reread(ctx, w)).WithTimeout(time.Minute).Should(beReady())
+		}
+		// The wrappers came in a burst, so they shared lists of intents. The manager deletes such a list when no new wrapper has come for some seconds.
+		for _, member := range fleet.Members() {
+			list := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: marks.SharedIntents}}
+			Eventually(ctx, member.lacks(list)).Should(BeTrue(), "the list of shared intents stays on %s", member.Name)
 		}
 	})
 
