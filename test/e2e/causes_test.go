@@ -240,6 +240,29 @@ func (f *fault) isTold(ctx context.Context) bool {
 	return line.State == f.state
 }
 
+// allTold returns a function for Eventually that lists the faults that the host does not tell, or not in their final state.
+func allTold(ctx context.Context, faults []*fault) func() []string {
+	return func() (untold []string) {
+		for _, f := range faults {
+			if !f.isTold(ctx) {
+				line := lineOf(f.placed, f.member)
+				untold = append(untold, fmt.Sprintf("case %s (%s) has %s %s: %s", f.number, f.name, line.State, line.Reason, line.Message))
+			}
+		}
+		return untold
+	}
+}
+
+// reportFaults adds to the spec's report how long each fault took until the host told it, and what hostctl shows of it.
+func reportFaults(ctx context.Context, faults []*fault) {
+	GinkgoHelper()
+	for _, f := range faults {
+		sign, of := f.firstSign(ctx)
+		AddReportEntry(fmt.Sprintf("case %s (%s): told %.0f s after the %s", f.number, f.name, f.told.Sub(sign).Seconds(), of),
+			fleet.Hostctl(ctx, "describe", f.placed.Name, "-n", f.placed.Namespace).Stdout)
+	}
+}
+
 var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, needsProcesses, func() {
 	It("is told at the host for each case in docs/troubleshooting.md, in the words of the member", func(ctx SpecContext) {
 		member, taint, noVolumes, late := fleet.Member("member-1"), unique("reserved"), unique("broken"), unique("late")
@@ -265,21 +288,8 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		for _, f := range faults {
 			f.placed = author(ctx, f.wrapper)
 		}
-		Eventually(ctx, func(g Gomega) {
-			var untold []string
-			for _, f := range faults {
-				if !f.isTold(ctx) {
-					line := lineOf(f.placed, f.member)
-					untold = append(untold, fmt.Sprintf("case %s (%s) has %s %s: %s", f.number, f.name, line.State, line.Reason, line.Message))
-				}
-			}
-			g.Expect(untold).To(BeEmpty())
-		}).WithTimeout(olmPatience).Should(Succeed())
-		for _, f := range faults {
-			sign, of := f.firstSign(ctx)
-			AddReportEntry(fmt.Sprintf("case %s (%s): told %.0f s after the %s", f.number, f.name, f.told.Sub(sign).Seconds(), of),
-				fleet.Hostctl(ctx, "describe", f.placed.Name, "-n", f.placed.Namespace).Stdout)
-		}
+		Eventually(ctx, allTold(ctx, faults)).WithTimeout(olmPatience).Should(BeEmpty())
+		reportFaults(ctx, faults)
 		crash := byName["crash"].placed
 
 		By("is shown by hostctl to a person with one role in one namespace")

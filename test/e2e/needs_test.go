@@ -15,7 +15,8 @@ var (
 	needsAuditLog = Label("audit-log")
 	// needsProcesses: the spec reads or kills the sandbox's processes, or starts a second sandbox.
 	needsProcesses = Label("processes")
-	// needsOLM: the spec installs operators. For kind, OLM and its operators would need container images.
+	// needsOLM: the spec needs OLM on every member and the sandbox's catalogs, to which it publishes versions. On kind, kubelet_olm_test.go
+	// installs OLM in pods.
 	needsOLM = Label("olm")
 	// needsSimulation: the spec needs what the sandbox simulates. There, pods run without a real image, claims bind without
 	// a pod, and the spec itself plays the volume resizer.

@@ -38,7 +38,8 @@ func newRunOperators() *cobra.Command {
 }
 
 // newDemoOperator returns a hidden command that is the demo operator itself. run-operators starts a process of it for each Deployment of
-// the operator.
+// the operator. With a real kubelet it runs in the operator's pod: then the credentials are the pod's own, and OLM's annotation of the pod tells the
+// namespace, in the variable WATCH_NAMESPACE.
 func newDemoOperator() *cobra.Command {
 	var kubeconfig string
 	var o demooperator.Options
@@ -54,8 +55,8 @@ func newDemoOperator() *cobra.Command {
 			return demooperator.Run(logging(cmd.Context()), o)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the operator's service account")
-	cmd.Flags().StringVar(&o.Namespace, "namespace", "", "namespace to serve (default all)")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the operator's service account (default the pod's own)")
+	cmd.Flags().StringVar(&o.Namespace, "namespace", os.Getenv("WATCH_NAMESPACE"), "namespace to serve (default $WATCH_NAMESPACE, or all)")
 	cmd.Flags().StringVar(&o.Version, "version", demooperator.Versions()[0], "version of the operator to run")
 	return cmd
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package olm installs a real OLM v0 on a member of a sandbox, with a small catalog. OLM runs as processes outside the cluster, so it needs no images.
+// Type Pods installs it in the pods of a cluster with kubelets.
 //
 // Words. The *catalog* of a member is a folder with one file in OLM's file-based format. This file alone decides which versions are published on that member.
 // A *bundle* is one version of the demo operator in the file. To *publish* is to write the next bundle into the file, and to wait

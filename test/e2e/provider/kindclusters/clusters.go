@@ -92,6 +92,9 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	if err := loadImages(c.kind, c.layout, archives, p); err != nil {
 		return nil, err
 	}
+	if err := loadOLM(ctx, c.kind, c.layout, o, p); err != nil {
+		return nil, err
+	}
 	if c.InNetwork, err = prepareInNetwork(ctx, c.kind, c.layout, archiveOf(o.Images, "hostctl")); err != nil {
 		return nil, err
 	}

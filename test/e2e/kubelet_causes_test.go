@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// with adds fields, as the content of an inline map of YAML, to a container that the function container returns.
+func with(container, fields string) string {
+	return strings.TrimSuffix(container, "}") + ", " + fields + "}"
+}
+
+// faultsOfKubelets are the cases of docs/troubleshooting.md that a kubelet or a real scheduler causes.
+func faultsOfKubelets() []*fault {
+	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
+		return build.Federated("web").To("member-2").With(objects...)
+	}
+	deployment := func(container, more string) *unstructured.Unstructured {
+		return withPods("web", "", "terminationGracePeriodSeconds: 1, containers: ["+container+"]"+more)
+	}
+	degraded, progressing := v1alpha1.StateDegraded, v1alpha1.StateProgressing
+	return []*fault{
+		{number: "1", name: "image", wrapper: one(deployment(`{name: app, image: "registry.invalid/nothing:1"}`, "")), state: degraded, reason: "ImagePullBackOff",
+			words: []string{"Deployment web: pod web-", "its image registry.invalid/nothing:1 cannot be pulled"}},
+		{number: "2", name: "crash", wrapper: one(deployment(container("crash"), "")), state: degraded, reason: "CrashLoopBackOff",
+			words: []string{"ended with exit code 1", "from its log: Error: the test pod ends with an error"}},
+		{number: "3", name: "memory", wrapper: one(deployment(with(container("eat"), "resources: {limits: {memory: 32Mi}}"), "")), state: degraded, reason: "OOMKilled",
+			words: []string{"container app used more memory than its limit of 32Mi and was killed"}},
+		{number: "4", name: "unready", wrapper: one(deployment(with(container("serve"), "readinessProbe: {tcpSocket: {port: 1}, periodSeconds: 1}"), "")),
+			state: progressing, reason: v1alpha1.ReasonPodNotReady, words: []string{"container app runs and is not ready"}},
+		{number: "5", name: "cpu", wrapper: one(deployment(with(container("serve"), `resources: {requests: {cpu: "1000"}}`), "")), state: progressing,
+			reason: "Unschedulable", words: []string{"it cannot be scheduled", "Insufficient cpu"}},
+		{number: "6", name: "taint", wrapper: one(deployment(container("serve"), `, nodeSelector: {node-role.kubernetes.io/control-plane: ""}`)), state: progressing,
+			reason: "Unschedulable", words: []string{"untolerated taint"}},
+		{number: "7", name: "quota", wrapper: one(deployment(container("serve"), "")), state: degraded, reason: "FailedCreate",
+			words: []string{"its pods cannot be created", "exceeded quota: none"}, prepare: allowNoPods},
+		{number: "8", name: "class", wrapper: one(claimOf("data", "no-such-class"),
+			deployment(container("serve"), ", volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]")),
+			state: degraded, reason: v1alpha1.ReasonClassNotFound, words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
+		{number: "11", name: "consumer", wrapper: one(build.Claim("data")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
+			words: []string{"provisions a volume when a pod uses the claim"}},
+	}
+}
+
+var _ = withKubelets("The cause of a fault that a kubelet shows", func() {
+	It("is told at the host for each of these cases in docs/troubleshooting.md", func(ctx SpecContext) {
+		faults := faultsOfKubelets()
+		for _, f := range faults {
+			f.member = "member-2"
+			f.wrapper.In(newShop(ctx))
+			if f.prepare != nil {
+				f.prepare(ctx, fleet.Member(f.member), f.wrapper.Obj().Namespace)
+			}
+		}
+		for _, f := range faults {
+			f.placed = author(ctx, f.wrapper)
+		}
+		Eventually(ctx, allTold(ctx, faults)).WithTimeout(podsWithin).Should(BeEmpty())
+		reportFaults(ctx, faults)
+	}, SpecTimeout(specWithin))
+})

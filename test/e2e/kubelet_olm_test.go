@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/olm"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
+)
+
+// operatorImages returns a function for Eventually that lists the images of the demo operator's running pods.
+func (c *TestCluster) operatorImages(namespace string) func(context.Context) []string {
+	return func(ctx context.Context) (images []string) {
+		list := &corev1.PodList{}
+		Expect(c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": demooperator.Name})).To(Succeed())
+		for _, pod := range list.Items {
+			if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+				images = append(images, pod.Spec.Containers[0].Image)
+			}
+		}
+		return images
+	}
+}
+
+var _ = withKubelets("When OLM and its operators run in pods", func() {
+	It("a Subscription installs the demo operator as a pod, which serves, and upgrades it when a version is published", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member(kindclusters.OLMMember)
+		config, err := fleet.RESTConfig(member.Name)
+		Expect(err).NotTo(HaveOccurred())
+		pods := olm.Pods{REST: config, Image: kindclusters.OLMImage}
+		Expect(pods.Install(ctx, olm.Bundle{Version: "v1.0.0"})).To(Succeed())
+
+		operator := author(ctx, build.Federated("operator").In(shop).To(member.Name).
+			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(podsWithin).Should(And(beReady(), haveVersion(member.Name, "v1.0.0")))
+		Expect(member.operatorImages(shop)(ctx)).To(Equal([]string{demooperator.Image("v1.0.0")}))
+		greeting := author(ctx, build.Federated("greeting").In(shop).To(member.Name).With(build.Manifest(`
+apiVersion: %s
+kind: %s
+metadata: {name: hello}
+spec: {message: Hello, recipients: [ada]}`, demooperator.GroupVersion, demooperator.Kind)))
+		expectReadySoon(ctx, greeting)
+		servedBy := member.field("ConfigMap", shop, "hello-messages", "data", "operator-version")
+		Eventually(ctx, servedBy).Should(Equal("v1.0.0"))
+
+		Expect(pods.Install(ctx, olm.Bundle{Version: "v1.0.0"}, olm.Bundle{Version: "v1.1.0"})).To(Succeed())
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(podsWithin).Should(And(beReady(), haveVersion(member.Name, "v1.1.0")))
+		Eventually(ctx, servedBy).WithTimeout(podsWithin).Should(Equal("v1.1.0"))
+		Eventually(ctx, member.operatorImages(shop)).Should(Equal([]string{demooperator.Image("v1.1.0")}))
+
+		remove(ctx, greeting)
+		remove(ctx, operator)
+		Eventually(ctx, told(shop, "operator", v1alpha1.ReasonOperatorLeft)).Should(ConsistOf(ContainSubstring(demoCSV("v1.1.0"))))
+		Expect(member.operatorImages(shop)(ctx)).To(HaveLen(1), "the operator stays")
+	}, SpecTimeout(specWithin))
+})
