@@ -146,6 +146,16 @@ func (l *life) kill() {
 	present.Delete(l.agent)
 }
 
+// aManagerLives reports whether a manager runs that no test has killed.
+func aManagerLives() (lives bool) {
+	present.Range(func(agent, _ any) bool {
+		name, isString := agent.(string)
+		lives = lives || isString && strings.HasPrefix(name, manager.name+"/")
+		return !lives
+	})
+	return lives
+}
+
 // present has the lives whose calls the proxies let through, by user agent.
 var present sync.Map
 
