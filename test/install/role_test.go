@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -85,7 +86,7 @@ const (
 
 // TestTheManagersRoleIsEnough runs the manager with a token of its service account, and makes the manager send every kind of
 // request: for a join, a wrapper of each scope, a change, an approval, deletions and an unjoin. No request may be
-// forbidden. Every permission has to be used, unless it is in notTried.
+// forbidden. Every permission has to be used, except those in notTried.
 func TestTheManagersRoleIsEnough(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := connect(t, box, sandbox.HostName)
@@ -122,21 +123,24 @@ func TestTheManagersRoleIsEnough(t *testing.T) {
 		}
 		used[permission(r.Verb, r.Object.APIGroup, r.Object.Resource, r.Object.Subresource)] = true
 	}
-	permissions := granted(t)
-	for _, p := range permissions {
-		if !used[p] && !slices.Contains(notTried, p) {
-			t.Errorf("no request used the manager's permission %q", p)
+	for _, p := range sometimesUsed {
+		delete(used, p)
+	}
+	var unused []string
+	for _, p := range granted(t) {
+		if !used[p] {
+			unused = append(unused, p)
 		}
 	}
-	for _, p := range notTried {
-		if !slices.Contains(permissions, p) {
-			t.Errorf("the manager has no permission %q: remove it from notTried", p)
-		}
+	if diff := cmp.Diff(notTried, unused); diff != "" {
+		t.Errorf("permissions of the manager that no request used (-known +found):\n%s", diff)
 	}
 }
 
-// notTried are the manager's permissions that this test need not use, and on most machines does not. The comments tell when the manager
-// needs them.
+// sometimesUsed are permissions in notTried that requests of this test use on a slow machine.
+var sometimesUsed = []string{"patch events.k8s.io events"}
+
+// notTried are the manager's permissions that no request of this test uses. The comments tell when the manager needs them.
 var notTried = []string{
 	// No member of this test shows evidence of an unhealthy object. TestAReportAppearsAndGoes sends these requests.
 	"create federation.fairlead.dev memberreports",
