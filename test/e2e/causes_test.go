@@ -66,7 +66,6 @@ type fault struct {
 	number  string // in that table
 	name    string
 	wrapper *build.Builder[*v1alpha1.Federated] // its namespace is set by the spec
-	member  string
 	state   v1alpha1.ClusterState
 	reason  string
 	words   []string
@@ -80,6 +79,9 @@ type fault struct {
 	// collector finds the same reason a second time.
 	told time.Time
 }
+
+// member returns the only member on which the wrapper is placed.
+func (f *fault) member() string { return f.wrapper.Obj().Spec.Placement.Clusters.Names[0] }
 
 // faultsOfPods are the faults of pods, quotas and claims. On member-1, taint is the value of the label e2e.fairlead.dev/reserved of a node
 // with a taint, noVolumes is a class whose provisioner does not exist, and late is a class that waits for the first consumer.
@@ -109,7 +111,7 @@ func faultsOfPods(taint, noVolumes, late string) []*fault {
 			state: degraded, reason: v1alpha1.ReasonClassNotFound, words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
 		{number: "9", name: "provisioner", wrapper: one(claimOf("data", noVolumes)), state: progressing, reason: v1alpha1.ReasonClaimPending,
 			words: []string{"PersistentVolumeClaim data", "waiting for nobody.example.com to provision a volume"}},
-		{number: "10", name: "no-default", wrapper: build.Federated("web").To("member-2").With(build.Claim("data")), member: "member-2", state: degraded,
+		{number: "10", name: "no-default", wrapper: build.Federated("web").To("member-2").With(build.Claim("data")), state: degraded,
 			reason: v1alpha1.ReasonNoDefaultClass, words: []string{"no class of this cluster is the default"}, prepare: withoutDefaultClass},
 		{number: "11", name: "consumer", wrapper: one(claimOf("data", late)), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
 			words: []string{"provisions a volume when a pod uses the claim"}},
@@ -202,7 +204,7 @@ func (f *fault) firstSign(ctx context.Context) (at time.Time, of string) {
 	if f.sign != "" {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvkOf(f.sign))
-		Expect(fleet.Member(f.member).List(ctx, list, client.InNamespace(f.placed.Namespace))).To(Succeed())
+		Expect(fleet.Member(f.member()).List(ctx, list, client.InNamespace(f.placed.Namespace))).To(Succeed())
 		for i := range list.Items {
 			if made := list.Items[i].GetCreationTimestamp().Time; i == 0 || made.Before(at) {
 				at, of = made, "creation of the "+list.Items[i].GetKind()
@@ -211,7 +213,7 @@ func (f *fault) firstSign(ctx context.Context) (at time.Time, of string) {
 		return at, of
 	}
 	events := &corev1.EventList{}
-	Expect(fleet.Member(f.member).List(ctx, events, client.InNamespace(f.placed.Namespace))).To(Succeed())
+	Expect(fleet.Member(f.member()).List(ctx, events, client.InNamespace(f.placed.Namespace))).To(Succeed())
 	for i := range events.Items {
 		if e := &events.Items[i]; e.Type == corev1.EventTypeWarning && (of != "first Warning event" || e.CreationTimestamp.Time.Before(at)) {
 			at, of = e.CreationTimestamp.Time, "first Warning event"
@@ -225,7 +227,7 @@ func (f *fault) isTold(ctx context.Context) bool {
 	if fleet.Host.Get(ctx, keyOf(f.placed), f.placed) != nil {
 		return false
 	}
-	line := lineOf(f.placed, f.member)
+	line := lineOf(f.placed, f.member())
 	if line.Reason != f.reason {
 		return false
 	}
@@ -240,22 +242,31 @@ func (f *fault) isTold(ctx context.Context) bool {
 	return line.State == f.state
 }
 
-// allTold returns a function for Eventually that lists the faults that the host does not tell, or not in their final state.
-func allTold(ctx context.Context, faults []*fault) func() []string {
-	return func() (untold []string) {
+// expectTold makes all faults at once, and waits until the host tells each of them. It adds to the spec's report how long that took, and what
+// hostctl shows.
+func expectTold(ctx context.Context, faults []*fault, within time.Duration) {
+	GinkgoHelper()
+	for _, f := range faults {
+		if f.wrapper.Obj().Namespace == "" {
+			f.wrapper.In(newShop(ctx))
+		}
+		if f.prepare != nil {
+			f.prepare(ctx, fleet.Member(f.member()), f.wrapper.Obj().Namespace)
+		}
+	}
+	for _, f := range faults {
+		f.placed = author(ctx, f.wrapper)
+	}
+	Eventually(ctx, func(g Gomega) {
+		var untold []string
 		for _, f := range faults {
 			if !f.isTold(ctx) {
-				line := lineOf(f.placed, f.member)
+				line := lineOf(f.placed, f.member())
 				untold = append(untold, fmt.Sprintf("case %s (%s) has %s %s: %s", f.number, f.name, line.State, line.Reason, line.Message))
 			}
 		}
-		return untold
-	}
-}
-
-// reportFaults adds to the spec's report how long each fault took until the host told it, and what hostctl shows of it.
-func reportFaults(ctx context.Context, faults []*fault) {
-	GinkgoHelper()
+		g.Expect(untold).To(BeEmpty())
+	}).WithTimeout(within).Should(Succeed())
 	for _, f := range faults {
 		sign, of := f.firstSign(ctx)
 		AddReportEntry(fmt.Sprintf("case %s (%s): told %.0f s after the %s", f.number, f.name, f.told.Sub(sign).Seconds(), of),
@@ -273,23 +284,11 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		member.newClass(ctx, noVolumes, "nobody.example.com", storagev1.VolumeBindingImmediate)
 		member.newClass(ctx, late, simulated, storagev1.VolumeBindingWaitForFirstConsumer)
 		faults := append(faultsOfPods(taint, noVolumes, late), faultsOfOLM(ctx)...)
+		expectTold(ctx, faults, olmPatience)
 		byName := map[string]*fault{}
 		for _, f := range faults {
-			if byName[f.name] = f; f.member == "" {
-				f.member = "member-1"
-			}
-			if f.wrapper.Obj().Namespace == "" {
-				f.wrapper.In(newShop(ctx))
-			}
-			if f.prepare != nil {
-				f.prepare(ctx, fleet.Member(f.member), f.wrapper.Obj().Namespace)
-			}
+			byName[f.name] = f
 		}
-		for _, f := range faults {
-			f.placed = author(ctx, f.wrapper)
-		}
-		Eventually(ctx, allTold(ctx, faults)).WithTimeout(olmPatience).Should(BeEmpty())
-		reportFaults(ctx, faults)
 		crash := byName["crash"].placed
 
 		By("is shown by hostctl to a person with one role in one namespace")

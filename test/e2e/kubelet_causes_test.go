@@ -3,20 +3,12 @@
 package e2e
 
 import (
-	"strings"
-
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
-
-// with adds fields, as the content of an inline map of YAML, to a container that the function container returns.
-func with(container, fields string) string {
-	return strings.TrimSuffix(container, "}") + ", " + fields + "}"
-}
 
 // faultsOfKubelets are the cases of docs/troubleshooting.md that a kubelet or a real scheduler causes.
 func faultsOfKubelets() []*fault {
@@ -52,18 +44,6 @@ func faultsOfKubelets() []*fault {
 
 var _ = withKubelets("The cause of a fault that a kubelet shows", func() {
 	It("is told at the host for each of these cases in docs/troubleshooting.md", func(ctx SpecContext) {
-		faults := faultsOfKubelets()
-		for _, f := range faults {
-			f.member = "member-2"
-			f.wrapper.In(newShop(ctx))
-			if f.prepare != nil {
-				f.prepare(ctx, fleet.Member(f.member), f.wrapper.Obj().Namespace)
-			}
-		}
-		for _, f := range faults {
-			f.placed = author(ctx, f.wrapper)
-		}
-		Eventually(ctx, allTold(ctx, faults)).WithTimeout(podsWithin).Should(BeEmpty())
-		reportFaults(ctx, faults)
+		expectTold(ctx, faultsOfKubelets(), podsWithin)
 	}, SpecTimeout(specWithin))
 })

@@ -62,7 +62,12 @@ spec:
 // probed adds a readiness probe to a container in YAML. Without one, the kubelet reports a container as ready whenever it runs, even
 // between two crashes.
 func probed(container string) string {
-	return strings.TrimSuffix(container, "}") + `, readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}}`
+	return with(container, "readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}")
+}
+
+// with adds fields, as the content of an inline map of YAML, to a container that the function container returns.
+func with(container, fields string) string {
+	return strings.TrimSuffix(container, "}") + ", " + fields + "}"
 }
 
 // container returns a container as an inline map of YAML. It runs the program of test/e2e/pod with these arguments.

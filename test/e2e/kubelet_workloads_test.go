@@ -65,7 +65,7 @@ spec: {restartPolicy: %s, terminationGracePeriodSeconds: 1, containers: [%s]}`, 
 		}
 		looping := pod("looping", "Always", container("crash"))
 		lacking := pod("lacking", "Always", `{name: app, image: "registry.invalid/nothing:1"}`)
-		eating := pod("eating", "Never", container("eat")[:len(container("eat"))-1]+`, resources: {limits: {memory: 32Mi}}}`)
+		eating := pod("eating", "Never", with(container("eat"), "resources: {limits: {memory: 32Mi}}"))
 
 		Eventually(ctx, reread(ctx, lacking)).WithTimeout(podsWithin).Should(haveState("member-2", v1alpha1.StateDegraded, "Pod lacking", "cannot be pulled"))
 		Eventually(ctx, reread(ctx, looping)).WithTimeout(podsWithin).Should(haveState("member-2", v1alpha1.StateDegraded, "Pod looping", "CrashLoop"))
