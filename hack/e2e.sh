@@ -17,16 +17,9 @@ export FAIRLEAD_E2E_PROVIDER="${PROVIDER:-sandbox}" FAIRLEAD_E2E_KEEP="${KEEP:-}
 if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
 	pinned=$(sed -n 's,^.*k8s.io/kubernetes \(v[0-9.]*\)$,\1,p' internal/sandbox/binaries/module/go.mod.txt)
 	export KIND_NODE_IMAGE="${KIND_NODE_IMAGE:-kindest/node:$pinned-local}"
-	# The images of this work tree, for the architecture of the nodes, and the image of the test pods.
+	# The images of this work tree, for the architecture of the nodes, and the program of the test pods.
 	ARCH=$(go env GOARCH) hack/images.sh
-	pod=$(mktemp -d)
-	trap 'rm -rf "$pod"' EXIT
-	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o "$pod/pod" ./test/e2e/pod
-	if tar -C "$pod" -cf - pod | docker import --change 'ENTRYPOINT ["/pod"]' - fairlead/e2e-pod:local >/dev/null; then
-		docker save --output _artifacts/images/e2e-pod.tar fairlead/e2e-pod:local
-	else
-		echo "make e2e: no container engine could load the image of the test pods; the suite will print the reason" >&2
-	fi
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o _artifacts/images/pod ./test/e2e/pod
 fi
 
 # -v prints ginkgo's progress and summary while the suite runs. -count=1 is set because Go must not reuse a result that

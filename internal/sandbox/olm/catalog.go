@@ -145,7 +145,7 @@ func publishedIn(content []byte) ([]string, error) {
 }
 
 func (c Cluster) catalogFile() string {
-	return filepath.Join(c.catalogDir(), demooperator.Name+".json")
+	return filepath.Join(c.catalogDir(), catalogName)
 }
 
 // writeCatalog makes these versions the content of the cluster's catalog.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
 // Cluster is a running control plane on which to install OLM.
@@ -44,6 +46,9 @@ func (c Cluster) home() string { return filepath.Join(c.Dir, "olm") }
 
 // catalogFolder is the folder, in home, that catalogserver serves. It must contain the catalog and nothing else.
 const catalogFolder = "catalog"
+
+// catalogName is the name of the catalog's file. In a ConfigMap it is the key.
+const catalogName = demooperator.Name + ".json"
 
 func (c Cluster) catalogDir() string { return filepath.Join(c.home(), catalogFolder) }
 

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
@@ -52,7 +53,7 @@ func install(ctx context.Context, c Cluster) error {
 	if err := c.startCatalog(); err != nil {
 		return err
 	}
-	api, err := newClient(c)
+	api, err := newClient(c.REST)
 	if err != nil {
 		return err
 	}
@@ -86,14 +87,14 @@ func (c Cluster) startCatalog() error {
 
 // newClient returns a client for OLM's kinds. When the client does not know a kind, it repeats discovery, because the API server may have
 // begun to serve that kind.
-func newClient(c Cluster) (client.Client, error) {
+func newClient(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, apiextensionsv1.AddToScheme, operatorsv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("making a client: %w", err)
 		}
 	}
-	api, err := client.New(c.REST, client.Options{Scheme: scheme})
+	api, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
@@ -149,9 +150,17 @@ func apply(ctx context.Context, api client.Client, o client.Object) error {
 	return nil
 }
 
+// waitConnected does the same as the function waitConnected, and names the logs of OLM's processes in its error.
+func (c Cluster) waitConnected(ctx context.Context, api client.Client, since time.Time) error {
+	if err := waitConnected(ctx, api, since); err != nil {
+		return fmt.Errorf("%w (logs of catalogserver and catalog in %s tell more)", err, c.Dir)
+	}
+	return nil
+}
+
 // waitConnected waits until OLM reports that it has opened a new connection to the catalog's server, not earlier than the time in the
 // argument since. OLM reads a changed catalog only over a new connection.
-func (c Cluster) waitConnected(ctx context.Context, api client.Client, since time.Time) error {
+func waitConnected(ctx context.Context, api client.Client, since time.Time) error {
 	since = since.Truncate(time.Second) // times in the API have no fractions of a second
 	seen := "OLM has written no connection state into its status"
 	err := wait.PollUntilContextTimeout(ctx, lookAgain, readyWithin, true, func(ctx context.Context) (bool, error) {
@@ -168,8 +177,7 @@ func (c Cluster) waitConnected(ctx context.Context, api client.Client, since tim
 		return state.LastObservedState == ready && !state.LastConnectTime.Time.Before(since), nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for CatalogSource %s/%s: %s (logs of catalogserver and catalog in %s tell more): %w",
-			systemNamespace, CatalogSource, seen, c.Dir, err)
+		return fmt.Errorf("waiting for CatalogSource %s/%s: %s: %w", systemNamespace, CatalogSource, seen, err)
 	}
 	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-
-	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
 // ServeOwn serves a further catalog of the demo operator on a cluster, and returns its address for a CatalogSource. The catalog has these bundles in one
@@ -22,7 +20,7 @@ func ServeOwn(ctx context.Context, c Cluster, name string, bundles ...Bundle) (p
 		return "", "", err
 	}
 	home := filepath.Join(c.home(), "own", name)
-	if err := writeCatalog(bundles, filepath.Join(home, catalogFolder, demooperator.Name+".json"), home); err != nil {
+	if err := writeCatalog(bundles, filepath.Join(home, catalogFolder, catalogName), home); err != nil {
 		return "", "", fmt.Errorf("serving catalog %s on %s: %w", name, c.Name, err)
 	}
 	if err := c.AddProcess(ctx, c.catalogServer(process, address, home)); err != nil {

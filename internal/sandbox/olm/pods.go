@@ -7,8 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -18,8 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
 // Pods is OLM in pods of a cluster with kubelets.
@@ -44,17 +42,17 @@ func (p Pods) Install(ctx context.Context, bundles ...Bundle) error {
 	if err != nil {
 		return err
 	}
-	api, err := newClient(Cluster{REST: p.REST})
+	api, err := newClient(p.REST)
 	if err != nil {
 		return err
 	}
 	if err := applyDefinitions(ctx, api); err != nil {
 		return err
 	}
-	server := p.program("catalogserver", fmt.Sprintf("--dir=%s", bundlesPath), fmt.Sprintf("--listen=:%d", catalogPort), fmt.Sprintf("--cache-dir=%s", indexPath))
+	server := p.program("catalogserver", "--dir="+bundlesPath, fmt.Sprintf("--listen=:%d", catalogPort), "--cache-dir="+indexPath)
 	serveCatalog(server, catalog)
 	all := append(namespaces(), objects(fmt.Sprintf("%s.%s.svc:%d", CatalogSource, systemNamespace, catalogPort))...)
-	all = append(all, p.account()...)
+	all = append(all, account()...)
 	all = append(all, catalogObjects(catalog)...)
 	all = append(all, server,
 		p.program("olm", "--namespace="+systemNamespace, "--interval=30s"),
@@ -64,11 +62,14 @@ func (p Pods) Install(ctx context.Context, bundles ...Bundle) error {
 			return err
 		}
 	}
-	return waitServing(ctx, api, server)
+	if err := waitRolledOut(ctx, api, server); err != nil {
+		return err
+	}
+	return waitConnected(ctx, api, time.Time{})
 }
 
 // account returns the service account of OLM's programs, with all rights.
-func (p Pods) account() []client.Object {
+func account() []client.Object {
 	return []client.Object{
 		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: olmAccount}},
 		&rbacv1.ClusterRoleBinding{
@@ -119,21 +120,18 @@ func serveCatalog(server *appsv1.Deployment, catalog []byte) {
 		}}})
 	container := &pod.Spec.Containers[0]
 	container.VolumeMounts = append(container.VolumeMounts,
-		corev1.VolumeMount{Name: "index", MountPath: indexPath}, corev1.VolumeMount{Name: "bundles", MountPath: bundlesPath + "/" + catalogKey, SubPath: catalogKey})
+		corev1.VolumeMount{Name: "index", MountPath: indexPath}, corev1.VolumeMount{Name: "bundles", MountPath: bundlesPath + "/" + catalogName, SubPath: catalogName})
 	container.ReadinessProbe = &corev1.Probe{
 		PeriodSeconds: 1,
 		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(catalogPort)}},
 	}
 }
 
-// catalogKey is the key of the catalog in its ConfigMap, and the name of its file.
-const catalogKey = demooperator.Name + ".json"
-
 // catalogObjects returns the ConfigMap with the catalog, and the Service of the catalog's server.
 func catalogObjects(catalog []byte) []client.Object {
 	meta := metav1.ObjectMeta{Namespace: systemNamespace, Name: CatalogSource}
 	return []client.Object{
-		&corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: meta, Data: map[string]string{catalogKey: string(catalog)}},
+		&corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: meta, Data: map[string]string{catalogName: string(catalog)}},
 		&corev1.Service{TypeMeta: typeMeta("v1", "Service"), ObjectMeta: meta, Spec: corev1.ServiceSpec{
 			Selector: map[string]string{appLabel: "catalogserver"},
 			Ports:    []corev1.ServicePort{{Port: catalogPort, TargetPort: intstr.FromInt32(catalogPort)}},
@@ -141,34 +139,21 @@ func catalogObjects(catalog []byte) []client.Object {
 	}
 }
 
-// waitServing waits until the only pod of the catalog's server is the one of this Deployment's template, and OLM has a connection to it.
-func waitServing(ctx context.Context, api client.Client, server *appsv1.Deployment) error {
-	seen := "the catalog's server has no status"
+// waitRolledOut waits until the only pod of a Deployment is ready, and has the Deployment's present template.
+func waitRolledOut(ctx context.Context, api client.Client, of *appsv1.Deployment) error {
+	seen := "it has no status"
 	err := wait.PollUntilContextTimeout(ctx, lookAgain, readyWithin, true, func(ctx context.Context) (bool, error) {
 		is := &appsv1.Deployment{}
-		if err := api.Get(ctx, client.ObjectKeyFromObject(server), is); err != nil {
+		if err := api.Get(ctx, client.ObjectKeyFromObject(of), is); err != nil {
 			seen = err.Error()
 			return false, passing(err)
 		}
 		status := &is.Status
-		if status.ObservedGeneration < is.Generation || status.Replicas != 1 || status.UpdatedReplicas != 1 || status.ReadyReplicas != 1 {
-			seen = fmt.Sprintf("of %d pods of the catalog's server, %d are new and %d ready", status.Replicas, status.UpdatedReplicas, status.ReadyReplicas)
-			return false, nil
-		}
-		source := &operatorsv1alpha1.CatalogSource{}
-		if err := api.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: CatalogSource}, source); err != nil {
-			seen = err.Error()
-			return false, passing(err)
-		}
-		state := source.Status.GRPCConnectionState
-		if state == nil || state.LastObservedState != ready {
-			seen = fmt.Sprintf("OLM's connection to the catalog: %+v", state)
-			return false, nil
-		}
-		return true, nil
+		seen = fmt.Sprintf("of %d pods, %d are new and %d ready", status.Replicas, status.UpdatedReplicas, status.ReadyReplicas)
+		return status.ObservedGeneration == is.Generation && status.Replicas == 1 && status.UpdatedReplicas == 1 && status.ReadyReplicas == 1, nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting until OLM reads the catalog: %s: %w", seen, err)
+		return fmt.Errorf("waiting for Deployment %s/%s: %s: %w", of.Namespace, of.Name, seen, err)
 	}
 	return nil
 }

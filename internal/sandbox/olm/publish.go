@@ -84,7 +84,7 @@ func publish(ctx context.Context, c Cluster, version string) (Publication, error
 	if err := c.waitListed(ctx, version); err != nil {
 		return "", err
 	}
-	api, err := newClient(c)
+	api, err := newClient(c.REST)
 	if err != nil {
 		return "", err
 	}

@@ -88,7 +88,11 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	if err := create(c.kind, c.layout, o.NodeImage, existing, p); err != nil {
 		return nil, err
 	}
-	archives := []string{archiveOf(o.Images, "manager"), archiveOf(o.Images, "collector"), filepath.Join(o.Images, "e2e-pod.tar")}
+	pod, err := podArchive(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	archives := []string{archiveOf(o.Images, "manager"), archiveOf(o.Images, "collector"), pod}
 	if err := loadImages(c.kind, c.layout, archives, p); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@
 // Docker.
 //
 // Words. A *node* is a container that runs a kubelet. member-2 has a control plane and two workers; the other clusters have one node each.
-// The *pod image* has the program of the test pods (test/e2e/pod).
+// The *pod image* has the program of the test pods (test/e2e/pod). The nodes of member-3 also have images of OLM and of the demo operator.
 //
 // The package installs Fairlead on the host and joins the members with the commands that a user types. member-1 has the default grants
 // and the namespace policy Managed. member-2 and member-3 have the grant any and the policy All.

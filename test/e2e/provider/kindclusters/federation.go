@@ -24,9 +24,6 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// PodImage is the name of the image with the program of the test pods.
-const PodImage = "fairlead/e2e-pod:local"
-
 // archiveOf returns the path of the archive in folder images that has the program's image for this machine's architecture.
 func archiveOf(images, program string) string {
 	return filepath.Join(images, program+"-linux-"+runtime.GOARCH+".tar")

@@ -3,8 +3,6 @@
 package kindclusters
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -66,35 +64,5 @@ func olmArchive(ctx context.Context, programs binaries.Programs, o Options, path
 		}
 		images = append(images, image)
 	}
-	_, err := docker(ctx, nil, append([]string{"save", "--output", path}, images...)...)
-	return err
-}
-
-// imageFrom makes an image that has these files in its root folder. The changes are instructions of a Dockerfile.
-func imageFrom(ctx context.Context, name string, files []string, changes ...string) error {
-	var layer bytes.Buffer
-	w := tar.NewWriter(&layer)
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := w.WriteHeader(&tar.Header{Name: filepath.Base(file), Mode: 0o755, Size: int64(len(content))}); err != nil {
-			return err
-		}
-		if _, err := w.Write(content); err != nil {
-			return err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	args := []string{"import"}
-	for _, change := range changes {
-		args = append(args, "--change", change)
-	}
-	if _, err := docker(ctx, &layer, append(args, "-", name)...); err != nil {
-		return fmt.Errorf("making image %s: %w", name, err)
-	}
-	return nil
+	return saveImages(ctx, path, images...)
 }
