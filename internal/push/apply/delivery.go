@@ -4,13 +4,11 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
@@ -50,21 +48,13 @@ func (d *delivery) read(ctx context.Context) error {
 	if d.isNew && d.there == nil {
 		return nil
 	}
-	name := d.name()
-	answer, err := member.Do(ctx, d.conn.REST().Get().AbsPath(deliveries.Path(name)...), false)
+	found, err := memberapi.ReadDelivery(ctx, d.conn, d.name())
 	if apierrors.IsNotFound(err) {
 		d.there = nil
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading Delivery %s on member %s: %w", name, d.conn.Name(), err)
-	}
-	found := &v1alpha1.Delivery{}
-	if err := answer.Into(found); err != nil {
-		return fmt.Errorf("reading Delivery %s on member %s: %w", name, d.conn.Name(), err)
-	}
-	if found.Name != name || found.UID == "" {
-		return fmt.Errorf("reading Delivery %s on member %s: the answer is no Delivery; check that spec.endpoint of the MemberCluster is a Kubernetes API server", name, d.conn.Name())
+		return err
 	}
 	if d.desired.Leaving() && found.Spec.Wrapper.UID != d.desired.Wrapper.UID {
 		return nil
@@ -112,46 +102,25 @@ func (d *delivery) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) er
 		}
 		return d.patch(ctx, d.there.UID, d.there.Generation, []memberapi.Operation{{Op: "replace", Path: "/spec", Value: spec}})
 	}
-	return d.send(ctx, d.conn.REST().Post().AbsPath(deliveries.Path("")...), &v1alpha1.Delivery{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: d.name()},
-		Spec:       spec,
-	})
+	return d.wrote(memberapi.CreateDelivery(ctx, d.conn, d.name(), nil, &spec))
 }
 
 // patch changes the Delivery if it has the given uid and generation. If it does not, the API server answers 422.
 func (d *delivery) patch(ctx context.Context, uid types.UID, generation int64, changes []memberapi.Operation) error {
-	tests := []memberapi.Operation{
-		{Op: "test", Path: "/metadata/uid", Value: uid},
-		{Op: "test", Path: "/metadata/generation", Value: generation},
-	}
-	return d.send(ctx, d.conn.REST().Patch(types.JSONPatchType).AbsPath(deliveries.Path(d.name())...), append(tests, changes...))
+	return d.wrote(memberapi.PatchDelivery(ctx, d.conn, d.name(), append(memberapi.UnchangedSince(uid, generation), changes...)))
 }
 
-func (d *delivery) name() string { return deliveries.KeyOf(d.desired.Wrapper).Delivery() }
-
-// send sends a write of the Delivery, and sets d.there to the Delivery that the API server returned. The write asks for
-// strict validation: without it, an API server whose CRD lacks a field drops the field and reports success. If it dropped
-// the field adopted, for example, a later pass would delete an object that people on the member created. With strict
-// validation, the API server refuses the write.
-func (d *delivery) send(ctx context.Context, req *rest.Request, content any) error {
-	name := d.name()
-	body, err := json.Marshal(content)
+// wrote takes the result of a write.
+func (d *delivery) wrote(written *v1alpha1.Delivery, err error) error {
 	if err != nil {
-		return fmt.Errorf("encoding Delivery %s: %w", name, err)
-	}
-	answer, err := member.Do(ctx, req.Param("fieldManager", v1alpha1.FieldManager).Param("fieldValidation", metav1.FieldValidationStrict).Body(body), false)
-	if err != nil {
-		return fmt.Errorf("writing Delivery %s on member %s: %w", name, d.conn.Name(), err)
-	}
-	written := &v1alpha1.Delivery{}
-	if err := answer.Into(written); err != nil {
-		return fmt.Errorf("writing Delivery %s on member %s: %w", name, d.conn.Name(), err)
+		return err
 	}
 	d.take(written)
 	d.writes++
 	return nil
 }
+
+func (d *delivery) name() string { return deliveries.KeyOf(d.desired.Wrapper).Delivery() }
 
 // withdraw deletes the Delivery after the wrapper has left the member.
 func (d *delivery) withdraw(ctx context.Context) error {
@@ -253,18 +222,5 @@ func WriteRequests(
 	if len(requests) == 0 {
 		patch = append(patch, memberapi.Operation{Op: "remove", Path: "/spec/requests"})
 	}
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the requests of Delivery %s: %w", key.Delivery(), err)
-	}
-	answer, err := member.Do(ctx, conn.REST().Patch(types.JSONPatchType).AbsPath(deliveries.Path(key.Delivery())...).
-		Param("fieldManager", v1alpha1.FieldManager).Param("fieldValidation", metav1.FieldValidationStrict).Body(body), false)
-	if err != nil {
-		return nil, fmt.Errorf("writing the requests of Delivery %s on member %s: %w", key.Delivery(), conn.Name(), err)
-	}
-	written := &v1alpha1.Delivery{}
-	if err := answer.Into(written); err != nil {
-		return nil, fmt.Errorf("writing the requests of Delivery %s on member %s: %w", key.Delivery(), conn.Name(), err)
-	}
-	return written, nil
+	return memberapi.PatchDelivery(ctx, conn, key.Delivery(), patch)
 }

@@ -284,7 +284,7 @@ func (l *List) write(ctx context.Context, entries []Entry) error {
 			l.givenUp.Insert(targetOf(text))
 		}
 		l.doubted = true
-		return fmt.Errorf("writing the list of shared intents (Delivery %s) on member %s: %w", marks.SharedIntents, l.requests.conn.Name(), err)
+		return fmt.Errorf("writing the list of shared intents: %w", err)
 	}
 	l.there, l.entries = written, entries
 	return nil
