@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
@@ -82,6 +83,27 @@ func TestTheRepairOfADeletedObjectCostsTheMemberThreeRequests(t *testing.T) {
 	if diff := cmp.Diff(wanted("three", check), repair("three")); diff != "" {
 		t.Errorf("a second later (-want +got):\n%s", diff)
 	}
+}
+
+// The member's API server need not track the fields of Deliveries: nothing reads their managedFields.
+func TestARecordedDeliveryHasNoManagedFields(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	check := func(when string) {
+		t.Helper()
+		if fields := s.delivery().ManagedFields; len(fields) > 0 {
+			t.Errorf("%s: %d entries", when, len(fields))
+		}
+	}
+	check("after the first record")
+	reported := s.delivery()
+	reported.Status.ObservedRendering = reported.Spec.Target.Rendering
+	if err := s.admin.Status().Patch(t.Context(), reported, client.MergeFrom(s.delivery()), client.FieldOwner("fairlead-collector")); err != nil {
+		t.Fatal(err)
+	}
+	check("after a report of the collector")
+	s.mustDeliver(s.want(configMap("a", "2")))
+	check("after another record")
 }
 
 func TestAChangedContentCostsTheMemberThreeRequests(t *testing.T) {
