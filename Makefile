@@ -11,7 +11,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 VERSION ?= v0.0.0-dev.$(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null || echo 0)+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
-# Variables of make e2e, make crash, make fuzz, make bench, make images, make release and make kind-node.
+# Variables of make e2e, make crash, make fuzz, make bench, make skew, make images, make release and make kind-node.
 PROVIDER ?= sandbox
 FOCUS    ?=
 KEEP     ?=
@@ -24,7 +24,8 @@ PEER     ?=
 OBJECTS  ?=
 PUSH     ?=
 CP       ?=
-export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH CP
+OLD      ?=
+export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH CP OLD
 
 ##@ Look
 
@@ -89,6 +90,10 @@ crash: ## Kill manager and collector at every client call, and compare the end s
 .PHONY: bench
 bench: build ## Measure what Fairlead costs, alone or beside a peer [PEER=kubefed] [OUT=F.json] [WORKS=W1,…] [PROFILE=1]
 	hack/bench.sh
+
+.PHONY: skew
+skew: build ## Upgrade a sandbox from an earlier version and back while users write, and check that nothing is lost [OLD=COMMIT]
+	hack/skew.sh
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target, each for TIME [TIME=30s]

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+// missing says what the fleet has to do yet; "" if nothing.
+func (f *fleet) missing(ctx context.Context) (string, error) {
+	list := &v1alpha1.FederatedList{}
+	if err := f.host.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return "", err
+	}
+	ready := 0
+	for i := range list.Items {
+		w := &list.Items[i]
+		is := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
+		if _, wanted := f.users.colours[w.Name]; wanted && is != nil && is.Status == "True" && is.ObservedGeneration == w.Generation {
+			ready++
+		}
+	}
+	if len(list.Items) != len(f.users.colours) || ready != len(f.users.colours) {
+		return fmt.Sprintf("%d of %d wrappers are ready, %d are still being removed", ready, len(f.users.colours), len(list.Items)-len(f.users.colours)), nil
+	}
+	for name, member := range f.members {
+		err := member.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: marks.SharedIntents}, &v1alpha1.Delivery{})
+		if err == nil {
+			return "the list of shared intents of " + name + " is still there", nil
+		}
+		if !apierrors.IsNotFound(err) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// objectsOn returns the ConfigMaps of wrappers on a member, by name.
+func objectsOn(ctx context.Context, member client.Reader) (map[string]*corev1.ConfigMap, error) {
+	list := &corev1.ConfigMapList{}
+	if err := member.List(ctx, list, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelUID}); err != nil {
+		return nil, err
+	}
+	there := make(map[string]*corev1.ConfigMap, len(list.Items))
+	for i := range list.Items {
+		there[list.Items[i].Name] = &list.Items[i]
+	}
+	return there, nil
+}
+
+// compare compares each member with what the users wrote. It returns a line for the user.
+func (f *fleet) compare(ctx context.Context) (string, error) {
+	var errs []error
+	for name, member := range f.members {
+		there, err := objectsOn(ctx, member)
+		if err != nil {
+			return "", err
+		}
+		list := &v1alpha1.DeliveryList{}
+		if err := member.List(ctx, list, client.InNamespace(v1alpha1.SystemNamespace)); err != nil {
+			return "", err
+		}
+		differ := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("%s: "+format, append([]any{name}, args...)...))
+		}
+		f.compareObjects(there, differ)
+		f.compareDeliveries(list.Items, there, differ)
+		for object, version := range f.untouched[name] {
+			if is := there[object]; is != nil && is.ResourceVersion != version {
+				differ("ConfigMap %s was written, though no user changed it: managers %v", object, is.ManagedFields)
+			}
+		}
+	}
+	return fmt.Sprintf("%d wrappers as the users wrote them on each of %d members, %d objects untouched by all stages",
+		len(f.users.colours), len(f.members), f.countUntouched()), errors.Join(errs...)
+}
+
+func (f *fleet) compareObjects(there map[string]*corev1.ConfigMap, differ func(string, ...any)) {
+	for object, colour := range f.users.colours {
+		switch is := there[object]; {
+		case is == nil:
+			differ("ConfigMap %s is missing", object)
+		case is.Data["colour"] != colour:
+			differ("ConfigMap %s has colour %q, and the user wrote %q", object, is.Data["colour"], colour)
+		}
+	}
+	for object := range there {
+		if _, wanted := f.users.colours[object]; !wanted {
+			differ("ConfigMap %s is there, and the user has deleted it", object)
+		}
+	}
+}
+
+// compareDeliveries checks that the Deliveries list exactly the objects.
+func (f *fleet) compareDeliveries(all []v1alpha1.Delivery, there map[string]*corev1.ConfigMap, differ func(string, ...any)) {
+	wrapper := make(map[string]string, len(f.users.colours)) // by the name of its Delivery
+	for name := range f.users.colours {
+		key := deliveries.KeyOf(v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: namespace, Name: name})
+		wrapper[key.Delivery()] = name
+	}
+	for i := range all {
+		d := &all[i]
+		name, wanted := wrapper[d.Name]
+		if !wanted {
+			differ("Delivery %s is there without a wrapper", d.Name)
+			continue
+		}
+		delete(wrapper, d.Name)
+		if len(d.Spec.Inventory) != 1 {
+			differ("Delivery %s lists %d objects", d.Name, len(d.Spec.Inventory))
+			continue
+		}
+		if e := d.Spec.Inventory[0]; e.Name != name || e.State != v1alpha1.EntryApplied || there[name] != nil && e.UID != there[name].UID {
+			differ("Delivery %s lists %s %s as %s with uid %s", d.Name, e.Kind, e.Name, e.State, e.UID)
+		}
+	}
+	for delivery, name := range wrapper {
+		differ("the Delivery %s of wrapper %s is missing", delivery, name)
+	}
+}
+
+func (f *fleet) countUntouched() int {
+	n := 0
+	for _, versions := range f.untouched {
+		n += len(versions)
+	}
+	return n
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+const (
+	// calmWithin bounds the wait after a stage.
+	calmWithin = 5 * time.Minute
+	// untouchedRounds is the number of rounds before the first stage. Their wrappers are never changed again, except the last ones.
+	untouchedRounds = 10
+)
+
+// fleet is the sandbox, its users, and what the members had at the beginning.
+type fleet struct {
+	host    client.Client
+	members map[string]client.Client
+	users   *users
+	// untouched has the resourceVersion of each object that no user has changed since the first stage, by member and name.
+	untouched map[string]map[string]string
+}
+
+// connect makes the clients of a sandbox that runs.
+func (f *fleet) connect(name string) error {
+	box, err := sandbox.Open(name)
+	if err != nil {
+		return err
+	}
+	f.members = make(map[string]client.Client)
+	for _, cluster := range box.Clusters() {
+		config, err := box.RESTConfig(cluster)
+		if err != nil {
+			return err
+		}
+		c, err := clientFor(config)
+		if err != nil {
+			return err
+		}
+		if cluster == sandbox.HostName {
+			f.host = c
+		} else {
+			f.members[cluster] = c
+		}
+	}
+	f.users = &users{host: f.host, colours: make(map[string]string)}
+	return nil
+}
+
+func clientFor(config *rest.Config) (client.Client, error) {
+	config.QPS = -1 // no limit of the client: users come in bursts
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// begin calls up, lets the users write, and remembers what the members then have. It returns what it found, as one line.
+func (f *fleet) begin(ctx context.Context, name string, up func(context.Context) error, step *progress.Step) (string, error) {
+	if err := up(ctx); err != nil {
+		return "", err
+	}
+	if err := f.connect(name); err != nil {
+		return "", err
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if err := f.host.Create(ctx, ns); err != nil {
+		return "", err
+	}
+	for range untouchedRounds {
+		if err := f.users.round(ctx); err != nil {
+			return "", err
+		}
+	}
+	if err := f.calm(ctx, step); err != nil {
+		return "", err
+	}
+	f.untouched = make(map[string]map[string]string)
+	for name, member := range f.members {
+		there, err := objectsOn(ctx, member)
+		if err != nil {
+			return "", err
+		}
+		f.untouched[name] = make(map[string]string)
+		for object, is := range there {
+			f.untouched[name][object] = is.ResourceVersion
+		}
+	}
+	return f.compare(ctx)
+}
+
+// change calls up while the users write, and then compares the members with what the users wrote.
+func (f *fleet) change(ctx context.Context, up func(context.Context) error, step *progress.Step) (string, error) {
+	f.forgetTouched()
+	changed := make(chan struct{})
+	ctx, cancel := context.WithTimeout(ctx, 2*calmWithin)
+	defer cancel()
+	acted := make(chan error, 1)
+	go func() { acted <- f.users.act(ctx, changed) }()
+	upErr := up(ctx)
+	if upErr != nil {
+		cancel()
+	}
+	close(changed)
+	if err := <-acted; upErr != nil || err != nil {
+		return "", errors.Join(upErr, err)
+	}
+	if err := f.calm(ctx, step); err != nil {
+		return "", err
+	}
+	return f.compare(ctx)
+}
+
+// forgetTouched takes out of f.untouched the objects of the last rounds, which the users are going to change.
+func (f *fleet) forgetTouched() {
+	for _, versions := range f.untouched {
+		for r := f.users.rounds - 2; r < f.users.rounds; r++ {
+			for i := range perRound {
+				delete(versions, wrapperOf(r, i))
+			}
+		}
+	}
+}
+
+// calm waits until the host has exactly the wrappers that the users wrote, all of them Ready, and no member has a list of shared
+// intents.
+func (f *fleet) calm(ctx context.Context, step *progress.Step) error {
+	ctx, cancel := context.WithTimeout(ctx, calmWithin)
+	defer cancel()
+	for {
+		missing, err := f.missing(ctx)
+		if err == nil && missing == "" {
+			return nil
+		}
+		step.Update("%s", missing)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %s: %s: %w", calmWithin, missing, errors.Join(err, context.Cause(ctx)))
+		case <-time.After(time.Second):
+		}
+	}
+}
