@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/join/tokens"
@@ -105,7 +106,7 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	}
 	switch {
 	case d.leaving != nil && ready.Status == metav1.ConditionTrue:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, d.leaving.Error()
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, health.Redact(d.leaving.Error())
 	case d.leaving != nil: // ready.Message has the way out of another problem; --forget is a second way out
 		ready.Message = fmt.Sprintf("the unjoin of the member cannot finish before this problem is gone (`hostctl unjoin %s --forget` does not wait for it): %s", mc.Name, ready.Message)
 	}
@@ -135,8 +136,8 @@ func notRenewed(name string, o *tokens.Overdue) string {
 		return ""
 	}
 	return fmt.Sprintf("; the manager has not been able to renew the token of the member's account %s/%s since %s. The token ends on %s. "+
-		"Run `hostctl join %s --cluster-kubeconfig FILE` before that. The last error: %v", v1alpha1.SystemNamespace, o.Account,
-		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, o.Err)
+		"Run `hostctl join %s --cluster-kubeconfig FILE` before that. The last error: %s", v1alpha1.SystemNamespace, o.Account,
+		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, health.Redact(o.Err.Error()))
 }
 
 // enforced returns the text for the message of Ready if the member enforces another namespacePolicy than the
@@ -243,8 +244,8 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the unjoin has stopped the collector in the manager")
 	case d.ended != nil:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has written no heartbeat since; the manager is starting it again. "+
-			"If that does not help, look at the manager's log and run `hostctl join %s --cluster-kubeconfig FILE` again. Why it ended: %v",
-			d.ended.at.UTC().Format(time.RFC3339), mc.Name, d.ended.err)
+			"If that does not help, look at the manager's log and run `hostctl join %s --cluster-kubeconfig FILE` again. Why it ended: %s",
+			d.ended.at.UTC().Format(time.RFC3339), mc.Name, health.Redact(d.ended.err.Error()))
 	case s.CollectorRefused:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
 			"run `hostctl join %s --cluster-kubeconfig FILE` again", collectorAccount, mc.Name)

@@ -3,6 +3,8 @@
 package membercluster
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/redact"
 	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -197,6 +201,27 @@ func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 	got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 	if len(got) > 4096 || strings.ContainsRune(got, '\x1b') {
 		t.Errorf("the message has %d bytes, and begins with %q", len(got), got[:20])
+	}
+}
+
+func TestNoSecretOfAnErrorIsInTheConditions(t *testing.T) {
+	overdue := func(err error) *tokens.Overdue { return &tokens.Overdue{Account: "fairlead-host", Err: err} }
+	for _, text := range canaries.InSentences(t) {
+		err := errors.New(text)
+		for name, writer := range map[string]statusWriter{
+			"the unjoin cannot finish":           {leaving: fmt.Errorf("leaving member east: %w", err)},
+			"the collector ended":                {ended: &ending{err: err, at: now}},
+			"the token is overdue":               {renewal: tokens.Renewal{Expires: now, Overdue: overdue(err)}},
+			"the token of the collector is, too": {renewal: tokens.Renewal{CollectorOverdue: overdue(err)}},
+		} {
+			mc := registered(v1alpha1.CollectorHost)
+			writer.probe, writer.now = well(), now
+			writer.write(mc)
+			told := fmt.Sprint(mc.Status.Conditions)
+			if strings.Contains(told, canaries.Word) || !strings.Contains(told, redact.Mark) {
+				t.Errorf("%s, %q: %s", name, text, told)
+			}
+		}
 	}
 }
 

@@ -58,6 +58,8 @@ func TestText(t *testing.T) {
 		"SQL":                                 {"ALTER ROLE bob PASSWORD 'x y' LOGIN", "ALTER ROLE bob PASSWORD '[redacted]' LOGIN"},
 		"curl":                                {"curl -u bob:x https://y", "curl -u bob:[redacted] https://y"},
 		"a map as Go prints it":               {"map[password:x user:bob]", "map[password:[redacted] user:bob]"},
+		"a map as Go prints it, after a key":  {`secrets "db-password": map[password:x user:bob] x`, `secrets "db-password": map[redacted] x`},
+		"an empty map":                        {`the token: map[] x`, `the token: map[] x`},
 		"a form":                              {"a%3D1%26password%3Dx%26b%3D2", "a%3D1%26password%3D[redacted]%26b%3D2"},
 		"a docker config":                     {`{"auths":{"r.io":{"username":"u","auth":"dTpw"}}}`, `{"auths":{"r.io":{"username":"u","auth":"[redacted]"}}}`},
 		"an error about a token":              {"verifying token: token is expired", "verifying token: token is expired"},

@@ -44,6 +44,13 @@ func readValue(text string, i int, v value) (secret span, end int) {
 		if !strings.HasPrefix(text[i:], Mark) && !hasAt(text, i, "[]") && !hasAt(text, i, "{}") {
 			return bracketedValue(text, i)
 		}
+	case 'm': // a map as Go prints it
+		switch {
+		case strings.HasPrefix(text[i:], "map[]"):
+			return span{}, i + len("map[]")
+		case strings.HasPrefix(text[i:], "map["):
+			return bracketedValue(text, i+len("map"))
+		}
 	case '|', '>':
 		if secret, end, ok := blockValue(text, i, v); ok {
 			return secret, end

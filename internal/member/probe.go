@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
@@ -271,7 +272,7 @@ func (s ProbeResult) refused(name string, config *rest.Config, err error, now ti
 			"run `hostctl join %s --cluster-kubeconfig FILE` again, which renews them or names that host", name)
 	case apierrors.IsForbidden(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden
-		s.Message = err.Error() + again
+		s.Message = health.Tidy(err.Error(), maxQuoted) + again
 	case apierrors.IsNotFound(err):
 		s.Reachable, s.Ours, s.Reason = true, false, v1alpha1.ReasonNotJoined
 		s.Message = "the member has no Membership: it was unjoined, or the endpoint leads to another cluster" + again

@@ -133,7 +133,7 @@ var ownAddress = regexp.MustCompile(`\S+->`)
 
 // because makes a failure from a sentence, and quotes the error after it.
 func (a *attempt) because(reason, format string, args ...any) failure {
-	quoted := health.Clean(ownAddress.ReplaceAllLiteralString(a.err.Error(), ""), maxQuoted)
+	quoted := health.Tidy(ownAddress.ReplaceAllLiteralString(a.err.Error(), ""), maxQuoted)
 	return failure{reason, fmt.Sprintf(format, args...) + ": " + quoted}
 }
 

@@ -187,7 +187,7 @@ func requestFailureOf(memberName string, err error) requestFailure {
 	case memberapi.ConcernsMember(err):
 		return requestFailure{again: requestsEvery, concernsMember: true}
 	default:
-		return requestFailure{again: requestsAgain, problem: &rules.Problem{Reason: v1alpha1.ReasonPushError, Message: health.Clean(err.Error(), maxRequestProblem)}}
+		return requestFailure{again: requestsAgain, problem: &rules.Problem{Reason: v1alpha1.ReasonPushError, Message: health.Tidy(err.Error(), maxRequestProblem)}}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -22,31 +21,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
 )
-
-// canaries returns the lines of the corpus of package redact. Each holds a secret with the word CANARY.
-func canaries(t *testing.T) []string {
-	t.Helper()
-	content, err := os.ReadFile("../../../federate/redact/testdata/secrets.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for line := range strings.Lines(string(content)) {
-		if strings.HasPrefix(line, "# ") {
-			continue
-		}
-		line = strings.TrimSuffix(line, "\n")
-		lines = append(lines, line)
-		if strings.Contains(line, `\n`) {
-			lines = append(lines, strings.ReplaceAll(line, `\n`, "\n"))
-		}
-	}
-	if len(lines) < 100 {
-		t.Fatalf("the corpus has %d lines", len(lines))
-	}
-	return lines
-}
 
 // leaky returns objects with a text in every field that a person, a program or a member can fill.
 func leaky(text string) []client.Object {
@@ -69,7 +45,7 @@ func leaky(text string) []client.Object {
 }
 
 func TestNoSecretOfTheCorpusIsInTheArchive(t *testing.T) {
-	for i, text := range canaries(t) {
+	for i, text := range canaries.Lines(t) {
 		host := hostWith(t, interceptor.Funcs{}, append(leaky(text), fairlead()[2])...)
 		host.Log = func(context.Context, string, string, string, bool) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader("starting\n" + text + "\nstopped\n")), nil

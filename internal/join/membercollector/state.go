@@ -80,7 +80,7 @@ func why(d *appsv1.Deployment, pods []corev1.Pod) (reason, message string) {
 	}
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return v1alpha1.ReasonPodRefused, "the member does not admit the collector's pod: " + health.Clean(c.Message, maxWords)
+			return v1alpha1.ReasonPodRefused, "the member does not admit the collector's pod: " + health.Tidy(c.Message, maxWords)
 		}
 	}
 	return found, message
@@ -94,7 +94,7 @@ var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageNam
 func whyPod(p *corev1.Pod) (reason, message string) {
 	name := health.Clean(p.Name, maxWords)
 	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return v1alpha1.ReasonPodUnschedulable, fmt.Sprintf("the scheduler finds no node for pod %s of the collector: %s", name, health.Clean(c.Message, maxWords))
+		return v1alpha1.ReasonPodUnschedulable, fmt.Sprintf("the scheduler finds no node for pod %s of the collector: %s", name, health.Tidy(c.Message, maxWords))
 	}
 	node := health.Clean(p.Spec.NodeName, maxWords)
 	for _, c := range p.Status.ContainerStatuses {
@@ -104,7 +104,7 @@ func whyPod(p *corev1.Pod) (reason, message string) {
 	}
 	if p.Status.Phase == corev1.PodFailed {
 		return v1alpha1.ReasonCollectorCrashed, fmt.Sprintf("pod %s of the collector failed on node %s: %s", name, node,
-			health.Clean(cmp.Or(p.Status.Reason, "no reason")+": "+p.Status.Message, maxWords))
+			health.Tidy(cmp.Or(p.Status.Reason, "no reason")+": "+p.Status.Message, maxWords))
 	}
 	ready := condition(p, corev1.PodReady)
 	if ready != nil && ready.Status == corev1.ConditionTrue {
@@ -115,7 +115,7 @@ func whyPod(p *corev1.Pod) (reason, message string) {
 		message += " on node " + node
 	}
 	if ready != nil && ready.Message != "" {
-		message += ": " + health.Clean(ready.Message, maxWords)
+		message += ": " + health.Tidy(ready.Message, maxWords)
 	}
 	return v1alpha1.ReasonCollectorStarting, message
 }
@@ -125,10 +125,10 @@ func whyContainer(c *corev1.ContainerStatus, pod, node string) (reason, message 
 	switch waiting := c.State.Waiting; {
 	case waiting != nil && slices.Contains(imageReasons, waiting.Reason):
 		return v1alpha1.ReasonImageNotPulled, fmt.Sprintf("node %s cannot pull image %s of the collector: %s", node,
-			health.Clean(c.Image, maxWords), health.Clean(waiting.Reason+": "+waiting.Message, maxWords))
+			health.Clean(c.Image, maxWords), health.Tidy(waiting.Reason+": "+waiting.Message, maxWords))
 	case waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing" && waiting.Reason != "CrashLoopBackOff":
 		return v1alpha1.ReasonPodRefused, fmt.Sprintf("node %s does not start pod %s of the collector: %s", node, pod,
-			health.Clean(waiting.Reason+": "+waiting.Message, maxWords))
+			health.Tidy(waiting.Reason+": "+waiting.Message, maxWords))
 	case c.State.Terminated != nil:
 		last = c.State.Terminated
 	case c.State.Running != nil && c.Ready:
@@ -138,7 +138,7 @@ func whyContainer(c *corev1.ContainerStatus, pod, node string) (reason, message 
 		return "", ""
 	}
 	return v1alpha1.ReasonCollectorCrashed, fmt.Sprintf("the collector ended %d times in pod %s on node %s, the last time with exit code %d: %s",
-		max(c.RestartCount, 1), pod, node, last.ExitCode, health.Clean(cmp.Or(last.Reason, "Error")+": "+last.Message, maxWords))
+		max(c.RestartCount, 1), pod, node, last.ExitCode, health.Tidy(cmp.Or(last.Reason, "Error")+": "+last.Message, maxWords))
 }
 
 func condition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

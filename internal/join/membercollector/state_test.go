@@ -13,6 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/redact"
+	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
 )
 
 // No kubelet runs in this test. The test sets the statuses that the kubelet and the controllers of a real cluster write.
@@ -82,5 +84,27 @@ func TestWhyACollectorDoesNotRun(t *testing.T) {
 				t.Errorf("a message of %d bytes: %q", len(got.Message), got.Message)
 			}
 		})
+	}
+}
+
+// A program can write anything into its termination message, and a registry into its answer.
+func TestNoSecretIsInTheReasonWhyACollectorDoesNotRun(t *testing.T) {
+	for _, text := range canaries.InSentences(t) {
+		for name, status := range map[string]corev1.PodStatus{
+			"no node": {Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: text}}},
+			"no image": {ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: text}}}}},
+			"no container": {ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerError", Message: text}}}}},
+			"a crash": {ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{Reason: "Error", Message: text}}}}},
+			"an eviction": {Phase: corev1.PodFailed, Reason: "Evicted", Message: text},
+			"not ready":   {Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: text}}},
+		} {
+			got := StateOf(Deployment(Settings{ClusterName: "eu-1", Image: "r/collector:v2"}), []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "new"}, Status: status}})
+			if strings.Contains(got.Message, canaries.Word) || !strings.Contains(got.Message, redact.Mark) {
+				t.Errorf("%s, %q: %s", name, text, got.Message)
+			}
+		}
 	}
 }

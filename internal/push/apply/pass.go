@@ -243,7 +243,7 @@ func (p *Pass) render() *memberapi.Trouble {
 	}
 	var err error
 	if p.rendering, err = p.desired.Rendering.Render(); err != nil {
-		return &memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Retry: plan.RetrySoon}
+		return &memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: plan.Quote(err.Error()), Retry: plan.RetrySoon}
 	}
 	return nil
 }

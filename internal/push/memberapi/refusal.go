@@ -75,7 +75,7 @@ func MissingField(err error) string {
 		return ""
 	}
 	if found := unknownField.FindStringSubmatch(err.Error()); found != nil {
-		return found[1]
+		return plan.Quote(found[1])
 	}
 	return ""
 }
@@ -89,21 +89,23 @@ func Explain(verb, object string, err error) Trouble {
 // ExplainWithout does the same as the function Explain, for a request that needs fewer rights. If RBAC refused the
 // request, the message tells a person to grant the verbs that the parameter rights lists, for example "get, list".
 func ExplainWithout(rights, verb, object string, err error) Trouble {
+	// The rules read the text as the member sent it, because redaction may change what they look for. Messages quote the redacted text.
 	words := err.Error()
+	quoted := plan.Quote(words)
 	switch {
 	case isOwnPolicy(words):
 		_, why, _ := strings.Cut(words, "denied request: ")
-		return Stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member's policy for Fairlead refuses the write: %s", object, why)
+		return Stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member's policy for Fairlead refuses the write: %s", object, plan.Quote(why))
 	case isPolicy(words):
-		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, quoted)
 	case isForm(words) && isOfSecret(object):
-		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, withoutValue(words))
+		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, plan.Quote(withoutValue(words)))
 	case isForm(words):
-		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, withoutGo(words))
+		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, plan.Quote(withoutGo(words)))
 	case apierrors.IsForbidden(err) && strings.Contains(words, "because it is being terminated"):
 		return Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "%s: the namespace is being deleted", object)
 	case apierrors.IsForbidden(err) && strings.Contains(words, "exceeded quota"):
-		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, quoted)
 	case apierrors.IsForbidden(err) && IsRBAC(words):
 		t := Stalled(v1alpha1.ReasonNotGranted, "%s", notGranted(object, rights, err))
 		t.Retry = plan.RetrySoon // a starting API server refuses every request until it has read its roles
@@ -113,18 +115,18 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 			return Stalled(v1alpha1.ReasonImmutableField,
 				"%s cannot change %s: that field is immutable; undo the change, use another name, or annotate the object %s: \"true\" to "+
 					"have the manager delete and recreate it",
-				object, field, v1alpha1.AnnotationReplace)
+				object, plan.Quote(field), v1alpha1.AnnotationReplace)
 		}
 		if fields := nullFields(err); len(fields) > 0 {
-			words = fmt.Sprintf("null in %s: take it out of the wrapper (`kubectl create` drops nulls, server-side apply does not; "+
-				"`hostctl federate` leaves them out); %s", messages.Few(fields, maxNullFields), words)
+			quoted = fmt.Sprintf("null in %s: take it out of the wrapper (`kubectl create` drops nulls, server-side apply does not; "+
+				"`hostctl federate` leaves them out); %s", plan.Quote(messages.Few(fields, maxNullFields)), quoted)
 		}
-		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
+		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, quoted)
 	case apierrors.IsConflict(err), apierrors.IsInternalError(err), IsAway(err):
 		return Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError,
-			Message: fmt.Sprintf("%s %s: %s", verb, object, words), Retry: plan.RetrySoon}
+			Message: fmt.Sprintf("%s %s: %s", verb, object, quoted), Retry: plan.RetrySoon}
 	default:
-		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, quoted)
 	}
 }
 
@@ -134,14 +136,14 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 func notGranted(object, rights string, err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {
-		return fmt.Sprintf("%s: the host's account on the member lacks a permission: %s", object, err)
+		return fmt.Sprintf("%s: the host's account on the member lacks a permission: %s", object, plan.Quote(err.Error()))
 	}
 	group, resource := status.Status().Details.Group, status.Status().Details.Kind // in a refusal, Kind holds the resource
 	if group == "" {
 		group = `""`
 	}
 	return fmt.Sprintf("%s: not granted; the member needs a ClusterRole with {apiGroups: [%s], resources: [%s], "+
-		"verbs: [%s]} and label %s: \"true\"", object, group, resource, rights, v1alpha1.LabelAggregateToHost)
+		"verbs: [%s]} and label %s: \"true\"", object, plan.Quote(group), plan.Quote(resource), rights, v1alpha1.LabelAggregateToHost)
 }
 
 // isOwnPolicy reports whether a request was refused by the ValidatingAdmissionPolicy that `hostctl join` installs on a

@@ -189,3 +189,20 @@ func TestExplainQuotesNoValueOfASecret(t *testing.T) {
 		}
 	}
 }
+
+// Redaction must leave what a person needs to repair a refusal: the names of objects and fields, and the numbers of a quota.
+func TestExplainKeepsNamesAndNumbers(t *testing.T) {
+	for _, text := range []string{
+		`Secret "db-password" is invalid: data[api-token]: Invalid value: "x"`,
+		`serviceaccounts "web-token-x7k2p" not found`,
+		`admission webhook "secrets.example.com" denied the request: Secret shop/oauth-credentials needs label team`,
+		`pods "web-5d8f7c9b64-x7k2p" is forbidden: exceeded quota: compute, requested: limits.cpu=2, used: limits.cpu=7, limited: limits.cpu=8`,
+		`Deployment.apps "web" is invalid: spec.template.spec.containers[0].env[2].valueFrom.secretKeyRef.key: Required value`,
+		`image registry.example.com/shop/web@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 is not signed`,
+	} {
+		got := Explain("applying", "Secret db-password", apierrors.NewBadRequest(text))
+		if want := "applying Secret db-password: " + text; got.Message != want {
+			t.Errorf("got  %s\nwant %s", got.Message, want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (e *unreadLabelsError) trouble() memberapi.Trouble {
 	if apierrors.IsNotFound(e.err) {
 		return memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s was deleted on the host; its wrappers are deleted with it", e.namespace)
 	}
-	return memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: e.Error(), Retry: plan.RetrySoon}
+	return memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: plan.Quote(e.Error()), Retry: plan.RetrySoon}
 }
 
 // createForFederated creates the namespace of a Federated on the member. The namespace is in no inventory, and the

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
@@ -19,6 +20,14 @@ const (
 	// these repairs.
 	RetryLater = 2 * time.Minute
 )
+
+// maxQuoted is the largest number of bytes that a message quotes of an error.
+const maxQuoted = 1024
+
+// Quote returns the text of an error as the message of an outcome may have it: on one line, without secrets, and cut. A member's answer
+// can contain any text: API servers quote values of the refused object, and the author of a webhook chooses its text. More people
+// read statuses and events than may read the objects.
+func Quote(text string) string { return health.Tidy(text, maxQuoted) }
 
 // Kept is an object that stays on a member after its wrapper dropped it or left the member.
 type Kept struct {

@@ -150,7 +150,7 @@ func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary
 
 // Failed records a pass that ended with an error. wake is the time until the next try.
 func (h *History) Failed(desired *Desired, err error, now time.Time) (wake time.Duration) {
-	h.last = Outcome{Desired: desired, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Unrepaired: h.last.Unrepaired}
+	h.last = Outcome{Desired: desired, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: Quote(err.Error()), Unrepaired: h.last.Unrepaired}
 	return h.again(time.Second, now)
 }
 

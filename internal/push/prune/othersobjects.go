@@ -40,7 +40,7 @@ func othersContents(
 	}
 	if errors.Is(err, errNotServed) || err != nil && (memberapi.Answered(err) || memberapi.IsAway(err)) {
 		t := memberapi.Stalled(v1alpha1.ReasonNotEmpty,
-			"%s is not deleted: the manager cannot list the objects that would be deleted with it (%s); repair that, or set spec.onDelete: KeepData", r, err)
+			"%s is not deleted: the manager cannot list the objects that would be deleted with it (%s); repair that, or set spec.onDelete: KeepData", r, plan.Quote(err.Error()))
 		return &t, nil
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func others(ctx context.Context, conn *member.Conn, gvr schema.GroupVersionResou
 	case apierrors.IsNotFound(err):
 		return nil, err
 	case err != nil && (memberapi.Answered(err) || apierrors.IsServiceUnavailable(err)):
-		return []string{gvr.Resource + " (the manager cannot list them: " + err.Error() + ")"}, nil
+		return []string{gvr.Resource + " (the manager cannot list them: " + plan.Quote(err.Error()) + ")"}, nil
 	case err != nil:
 		return nil, err
 	}

@@ -100,5 +100,5 @@ func (l *locator) cannotTell(r *Removal, err error) {
 	}
 	l.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon,
 		Message: fmt.Sprintf("%s may still exist on member %s: the member's discovery of its API fails. Repair the server of that API on the member, "+
-			"or leave the object there with spec.onDelete: KeepAll. The member's error: %s", r, l.conn.Name(), err)})
+			"or leave the object there with spec.onDelete: KeepAll. The member's error: %s", r, l.conn.Name(), plan.Quote(err.Error()))})
 }
