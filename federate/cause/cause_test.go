@@ -65,9 +65,16 @@ func TestCausesAreInTheOrderInWhichAPersonActs(t *testing.T) {
 		"a catalog that is down before a resolution that fails": {[]v1alpha1.ClusterStatus{line("a", degraded, resolutionFailed, "", 0),
 			line("b", degraded, resolutionFailed, "", 0), line("c", degraded, catalogSourcesUnhealthy, "", 0), line("d", degraded, bundleUnpackFailed, "", 0)},
 			[]string{"Degraded CatalogSourcesUnhealthy: c", "Degraded BundleUnpackFailed: d after CatalogSourcesUnhealthy", "Degraded ResolutionFailed: a b after CatalogSourcesUnhealthy"}},
-		"a custom resource that is refused names the CRD that is missing, although a wait comes later": {[]v1alpha1.ClusterStatus{
+		"a CRD that is missing, although it only waits, before a custom resource that is refused": {[]v1alpha1.ClusterStatus{
 			line("a", waiting, v1alpha1.ReasonAPINotServed, "", 0), line("b", stalled, v1alpha1.ReasonInvalid, "", 0)},
-			[]string{"Stalled Invalid: b after APINotServed", "Waiting APINotServed: a"}},
+			[]string{"Waiting APINotServed: a", "Stalled Invalid: b after APINotServed"}},
+		"a claim without a volume, through a pod that is not scheduled, before what a person has to change": {[]v1alpha1.ClusterStatus{
+			line("a", v1alpha1.StateProgressing, v1alpha1.ReasonClaimPending, "", 0), line("b", v1alpha1.StateProgressing, unschedulable, "", 0),
+			line("c", degraded, podNotReady, "", 0), line("d", v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, "", 0)},
+			[]string{"Progressing ClaimPending: a", "Progressing Unschedulable: b after ClaimPending", "Degraded PodNotReady: c after ClaimPending", "Unreachable Unreachable: d"}},
+		"a wait that leads to another wait stays behind what is urgent": {[]v1alpha1.ClusterStatus{
+			line("a", waiting, v1alpha1.ReasonAPINotServed, "", 0), line("b", waiting, transientFailure, "", 0), line("c", v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, "", 0)},
+			[]string{"Unreachable Unreachable: c", "Waiting TRANSIENT_FAILURE: b", "Waiting APINotServed: a after TRANSIENT_FAILURE"}},
 		"without a known relation, more members first, then by reason": {[]v1alpha1.ClusterStatus{line("a", degraded, unschedulable, "", 0),
 			line("b", stalled, v1alpha1.ReasonRefused, "", 0), line("c", stalled, v1alpha1.ReasonInvalid, "", 0), line("d", stalled, v1alpha1.ReasonRefused, "", 0)},
 			[]string{"Stalled Refused: b d", "Stalled Invalid: c", "Degraded Unschedulable: a"}},
@@ -82,6 +89,32 @@ func TestCausesAreInTheOrderInWhichAPersonActs(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestTheMostUrgentCauseIsThatOfTheStateThatNeedsAPerson(t *testing.T) {
+	missing := line("a", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, "", 0)
+	refused, invalid := line("b", v1alpha1.StateStalled, v1alpha1.ReasonRefused, "", 0), line("c", v1alpha1.StateStalled, v1alpha1.ReasonInvalid, "", 0)
+	for name, test := range map[string]struct {
+		lines []v1alpha1.ClusterStatus
+		want  string
+	}{
+		"behind the cause that leads to it": {[]v1alpha1.ClusterStatus{missing, refused}, "Stalled Refused"},
+		"the first of equally urgent ones":  {[]v1alpha1.ClusterStatus{missing, refused, invalid}, "Stalled Invalid"},
+		"a wait alone":                      {[]v1alpha1.ClusterStatus{missing}, "Waiting APINotServed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			causes := Of(wrapper(test.lines...))
+			if got := MostUrgent(causes); string(got.State)+" "+got.Reason != test.want {
+				t.Errorf("got %s %s of %v", got.State, got.Reason, summaries(causes))
+			}
+			if causes[0].NeedsPerson {
+				t.Errorf("%s needs a person", causes[0].Reason)
+			}
+		})
+	}
+	if MostUrgent(nil) != nil {
+		t.Error("a list without causes has a most urgent one")
 	}
 }
 
@@ -175,7 +208,15 @@ func TestEveryMemberThatIsNotHealthyIsInOneCauseAndTheOrderIsTotal(t *testing.T)
 		}
 		got := Of(wrapper(lines...))
 		seen := map[string]bool{}
-		for _, c := range got {
+		for i, c := range got {
+			for j := range got[:i] {
+				if slices.Contains(consequences[c.Reason], got[j].Reason) {
+					t.Fatalf("seed %d: %s comes after %s, which it causes", seed, c.Reason, got[j].Reason)
+				}
+			}
+			if c.NeedsPerson != (c.urgency() == urgencyPerson || c.State == v1alpha1.StateUnreachable) {
+				t.Fatalf("seed %d: %s %s: needs a person: %v", seed, c.State, c.Reason, c.NeedsPerson)
+			}
 			for _, m := range c.Members {
 				if seen[m.Name] {
 					t.Fatalf("seed %d: %s is in two causes", seed, m.Name)

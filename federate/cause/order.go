@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// urgency is the first criterion of the order: a smaller number comes first.
+// urgency is how soon a person should look: a smaller number comes first. The order also counts the urgency of the consequences.
 type urgency int
 
 const (
@@ -78,18 +78,57 @@ func unscheduledBy(others ...string) []string {
 	return append(append(others, unschedulable), tooFew...)
 }
 
+// MostUrgent returns the first of the causes that are as urgent as any in the list by their own state; nil for an empty list. It may come
+// after a cause that leads to it. A summary of a wrapper has its state.
+func MostUrgent(causes []Cause) *Cause {
+	if len(causes) == 0 {
+		return nil
+	}
+	most := &causes[0]
+	for i := range causes {
+		if causes[i].urgency() < most.urgency() {
+			most = &causes[i]
+		}
+	}
+	return most
+}
+
 // sort orders the causes. Equal causes do not exist, so the order is total.
 func sort(causes []Cause) {
 	reasons := make([]string, 0, len(causes))
 	for i := range causes {
 		reasons = append(reasons, causes[i].Reason)
 	}
-	depths := Depths(reasons)
+	depths, inherited := Depths(reasons), inheritedUrgencies(causes)
 	slices.SortFunc(causes, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(min(len(a.Members), 1), min(len(b.Members), 1)),
+		return cmp.Or(cmp.Compare(min(a.urgency(), inherited[a.Reason]), min(b.urgency(), inherited[b.Reason])), cmp.Compare(min(len(a.Members), 1), min(len(b.Members), 1)),
 			cmp.Compare(depths[a.Reason], depths[b.Reason]), cmp.Compare(len(b.Members), len(a.Members)),
 			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.State, b.State), cmp.Compare(a.text, b.text))
 	})
+}
+
+// inheritedUrgencies returns for each reason the smallest urgency among the causes to which the reason leads, directly or through
+// others. A cause is as urgent as these, because they may go away with it.
+func inheritedUrgencies(causes []Cause) map[string]urgency {
+	own, inherited := make(map[string]urgency, len(causes)), make(map[string]urgency, len(causes))
+	for i := range causes {
+		reason := causes[i].Reason
+		own[reason], inherited[reason] = urgencyWaiting, urgencyWaiting
+	}
+	for i := range causes {
+		own[causes[i].Reason] = min(own[causes[i].Reason], causes[i].urgency())
+	}
+	// As in Depths, a path has at most as many steps as there are reasons.
+	for range len(own) {
+		for reason := range own {
+			for _, next := range consequences[reason] {
+				if urgent, ok := own[next]; ok {
+					inherited[reason] = min(inherited[reason], urgent, inherited[next])
+				}
+			}
+		}
+	}
+	return inherited
 }
 
 // Depths returns a number for each of the reasons. If one of them is known to cause another, the consequence has the greater

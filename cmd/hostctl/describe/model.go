@@ -104,22 +104,22 @@ func linesOf(w v1alpha1.Wrapper, chosen []string) ([]v1alpha1.ClusterStatus, not
 	return lines, without, nil
 }
 
-// summarize sets Summary and Since from the first cause.
+// summarize sets Summary and Since from the most urgent cause.
 func (d *description) summarize(w v1alpha1.Wrapper) {
-	status, placed := w.WrapperStatus(), ptr.Deref(d.Counts.Placed, 0)
+	status, placed, most := w.WrapperStatus(), ptr.Deref(d.Counts.Placed, 0), cause.MostUrgent(d.Causes)
 	switch {
 	case w.GetDeletionTimestamp() != nil:
 		d.Summary = "being deleted"
 	case status.ObservedGeneration == 0:
 		d.Summary = "not acted on yet"
-	case len(d.Causes) == 0 && placed == 0:
+	case most == nil && placed == 0:
 		d.Summary = "placed nowhere"
-	case len(d.Causes) == 0:
+	case most == nil:
 		d.Summary = fmt.Sprintf("Healthy: %d of %s", len(d.Healthy)+int(d.HealthyOmitted), members(totalOf(status)))
-	case len(d.Causes[0].Members) == 0:
-		d.Summary = string(d.Causes[0].State) + ": " + d.Causes[0].Reason
+	case len(most.Members) == 0:
+		d.Summary = string(most.State) + ": " + most.Reason
 	default:
-		state := d.Causes[0].State
+		state := most.State
 		count := omittedIn(status, state)
 		for i := range status.Clusters {
 			if l := &status.Clusters[i]; l.State == state {
