@@ -33,7 +33,8 @@ type Cause struct {
 	// MayFollowFrom is the reason of another cause in the list, of which this cause may be a consequence; "" if the list
 	// has no such cause.
 	MayFollowFrom string `json:"mayFollowFrom,omitempty"`
-	// Next is the next step for a person, in one sentence; "" if the table of steps does not have the reason.
+	// Next is the next step for a person, in one sentence. It follows from the reason, or from the state if the reason is not known. It is
+	// "" if neither tells a step.
 	Next string `json:"next,omitempty"`
 	// Documentation is the section of the documentation that has the reason: a path in the repository, with an anchor.
 	Documentation string `json:"documentation,omitempty"`
@@ -147,7 +148,7 @@ func objectOf(message string) string {
 // from the other causes.
 func (c *Cause) explain(wrapper string, all []Cause) {
 	c.NeedsPerson = c.urgency() == urgencyPerson || c.State == v1alpha1.StateUnreachable
-	c.Next, c.Documentation = stepOf(c.Reason, wrapper)
+	c.Next, c.Documentation = stepOf(c.Reason, c.State, wrapper)
 	for i := range all {
 		if slices.Contains(consequences[all[i].Reason], c.Reason) {
 			c.MayFollowFrom = all[i].Reason

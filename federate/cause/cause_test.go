@@ -135,6 +135,7 @@ func TestACauseHasEvidenceAndTheNextStep(t *testing.T) {
 			Next:          "restore the placement or the labels, or approve the removal with `hostctl approve web -n shop --removal`",
 			Documentation: "docs/troubleshooting.md#conditions-of-a-wrapper", Members: []Member{{"us-1", metav1.NewTime(now)}}},
 		{Reason: "SomethingNew", State: v1alpha1.StateDegraded, NeedsPerson: true, Message: "Its cause is not known", Sample: "us-2",
+			Next:    "mend what the message names; `hostctl events web -n shop` and `hostctl logs web -n shop` show what the member reports",
 			Members: []Member{{"us-2", metav1.NewTime(now)}}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Cause{})); diff != "" {

@@ -28,13 +28,26 @@ const placeholder = "$WRAPPER"
 // is "" if the page does not explain the reason.
 type step struct{ next, section string }
 
-// stepOf returns the next step for a reason, and where the documentation explains the reason; "" where none is known.
-func stepOf(reason, wrapper string) (next, where string) {
-	s := steps[reason]
+// stepOf returns the next step for a reason, and where the documentation explains the reason. For a reason that the table does not have, the
+// step depends on the state, and no page explains the reason. Both are "" where none is known.
+func stepOf(reason string, state v1alpha1.ClusterState, wrapper string) (next, where string) {
+	s, known := steps[reason]
+	if !known {
+		s = step{next: otherwise[state]}
+	}
 	if s.section != "" {
 		where = documentation + "#" + s.section
 	}
 	return strings.ReplaceAll(s.next, placeholder, wrapper), where
+}
+
+// otherwise has the steps for reasons that the table of steps does not have: a controller on the member gave them. It has none for states
+// that pass by themselves, or that concern the whole member.
+var otherwise = map[v1alpha1.ClusterState]string{
+	v1alpha1.StateStalled:  "correct what the message names, since another try does not help; `hostctl events $WRAPPER` shows what led to it",
+	v1alpha1.StateDegraded: "mend what the message names; `hostctl events $WRAPPER` and `hostctl logs $WRAPPER` show what the member reports",
+	v1alpha1.StateHeld:     "decide what the message asks; `hostctl recover $WRAPPER` shows why the manager holds, and the ways out",
+	v1alpha1.StateWaiting:  "wait for what the message names, or bring it about on the member; `hostctl events $WRAPPER -w` shows when it comes",
 }
 
 const joinAgain = "run `hostctl join NAME --cluster-kubeconfig FILE` for these members again"
