@@ -54,7 +54,7 @@ func (r *Reader) Answer(ctx context.Context, obj *unstructured.Unstructured, rel
 		}
 	}
 	if request.Type == v1alpha1.EvidenceEvents {
-		events, err := r.events(ctx, obj.GetNamespace(), subjects(obj, related, &owned, interesting(owned.pods, r.client.Now())))
+		events, err := r.eventsAbout(ctx, obj, related, &owned, interesting(owned.pods, r.client.Now()))
 		if err != nil {
 			return Answer{}, err
 		}

@@ -10,4 +10,8 @@
 //
 // A Reader reads only pods that belong to the object: it follows owner references from the pod to a workload that a Delivery
 // lists, or to the operator that a listed Subscription installs. So a wrapper shows nothing of other workloads in the namespace.
+//
+// There is one exception. A pod that mounts a claim, and does not run yet, may belong to any workload in the namespace of the claim. A Reader
+// reads the events of three such pods, and not their logs: often only they show why the claim has no volume, for example because no node
+// fits the pod.
 package explain

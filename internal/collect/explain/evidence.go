@@ -41,7 +41,7 @@ func (r *Reader) gather(
 ) *v1alpha1.Evidence {
 	troubled := health.InTrouble(owned.pods, r.client.Now())
 	troubled = troubled[:min(len(troubled), maxTroubledPods)]
-	events, err := r.events(ctx, obj.GetNamespace(), subjects(obj, related, owned, troubled))
+	events, err := r.eventsAbout(ctx, obj, related, owned, troubled)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("The events about an unhealthy object could not be read; the collector tries again",
 			"kind", obj.GetKind(), "namespace", obj.GetNamespace(), "name", obj.GetName(), "error", err.Error())
@@ -75,9 +75,21 @@ func knownLogs(known *v1alpha1.Evidence, c *evidence.Container) v1alpha1.Observe
 	return v1alpha1.ObservedContainer{}
 }
 
+// eventsAbout reads the events about an object, what it owns, and the pods that wait for it. pods are those of its pods that the evidence
+// shows.
+func (r *Reader) eventsAbout(
+	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject,
+) ([]evidence.Event, error) {
+	waiting, err := r.consumers(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	return r.events(ctx, obj.GetNamespace(), subjects(obj, related, owned, pods, waiting))
+}
+
 // subjects returns the uids of the objects whose events are evidence about obj, the most important first: obj, what OLM makes of a
-// Subscription, pods, and the objects between obj and its pods.
-func subjects(obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject) []types.UID {
+// Subscription, pods, the objects between obj and its pods, and the pods that wait for obj.
+func subjects(obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject, waiting []types.UID) []types.UID {
 	uids := []types.UID{obj.GetUID()}
 	for _, made := range []*unstructured.Unstructured{related.InstallPlan, related.CSV} {
 		if made != nil && made.GetNamespace() == obj.GetNamespace() {
@@ -89,7 +101,7 @@ func subjects(obj *unstructured.Unstructured, related *health.Related, owned *be
 			uids = append(uids, p.Metadata.UID)
 		}
 	}
-	uids = append(uids, owned.between...)
+	uids = append(append(uids, owned.between...), waiting...)
 	uids = slices.DeleteFunc(uids, func(uid types.UID) bool { return uid == "" }) // it would select all events without a uid
 	return uids[:min(len(uids), maxSubjects)]
 }

@@ -178,14 +178,14 @@ func TestWhatCannotBeReadTellsNothingAboutTheEvidence(t *testing.T) {
 }
 
 func TestTheEventsOfAnObjectWithoutPods(t *testing.T) {
-	claim := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"namespace": "shop", "name": "data", "uid": "uid-data"}}}
-	m := &fakeMember{answers: map[string]string{"events uid-data": event("PersistentVolumeClaim", "data", "ProvisioningFailed")}}
+	ingress := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": map[string]any{"namespace": "shop", "name": "web", "uid": "uid-web"}}}
+	m := &fakeMember{answers: map[string]string{"events uid-web": event("Ingress", "web", "SyncFailed")}}
 	reader := m.reader(t)
-	found, err := reader.Explain(t.Context(), claim, &health.Related{}, Known{WantsEvidence: true})
-	if err != nil || found.Evidence == nil || len(found.Evidence.Events) != 1 || found.Evidence.Events[0].Reason != "ProvisioningFailed" {
+	found, err := reader.Explain(t.Context(), ingress, &health.Related{}, Known{WantsEvidence: true})
+	if err != nil || found.Evidence == nil || len(found.Evidence.Events) != 1 || found.Evidence.Events[0].Reason != "SyncFailed" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if found, err := reader.Explain(t.Context(), claim, &health.Related{}, Known{}); err != nil || found.Evidence != nil || len(m.asked) != 1 {
+	if found, err := reader.Explain(t.Context(), ingress, &health.Related{}, Known{}); err != nil || found.Evidence != nil || len(m.asked) != 1 {
 		t.Errorf("nobody wants evidence: %+v, %v, %q", found, err, m.asked)
 	}
 }
