@@ -69,7 +69,7 @@ func requestOf(w v1alpha1.Wrapper, named string, members []string) (*request.Req
 		return nil, err
 	}
 	members, err = request.Members(w, members)
-	return &request.Request{Wrapper: w, Type: v1alpha1.EvidenceEvents, Object: object, Clusters: members}, err
+	return &request.Request{Wrapper: w, Type: v1alpha1.EvidenceEvents, Subjects: request.OnEach(members, object)}, err
 }
 
 // tellMissing writes to standard error what is missing in an answer.

@@ -13,17 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// ask asks members for the logs of the object of --object, and prints the answers after the reports that the host has. Without
-// members it asks those on which the wrapper is placed.
-func (o *Options) ask(ctx context.Context, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, members []string) error {
-	object, err := request.Object(w, o.Object)
-	if err != nil {
-		return err
-	}
-	if members, err = request.Members(w, members); err != nil {
-		return err
-	}
-	r := &request.Request{Wrapper: w, Type: v1alpha1.EvidenceLogs, Object: object, Clusters: members, Since: o.Since, Follows: o.Follow}
+// ask asks members for logs, and prints the answers after the reports that the host has.
+func (o *Options) ask(ctx context.Context, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, about []request.Subject) error {
+	r := &request.Request{Wrapper: w, Type: v1alpha1.EvidenceLogs, Subjects: about, Since: o.Since, Follows: o.Follow}
 	return o.Ask.Do(ctx, o.Host, r, func(s *request.Session) error {
 		if o.Follow {
 			return s.Follow(ctx, newFollower(o, w).show)
@@ -48,5 +40,11 @@ func checkContainer(answers []v1alpha1.MemberReport, container string) error {
 	if container == "" || len(known) == 0 || slices.Contains(known, container) {
 		return nil
 	}
-	return exit.Usagef("--container %s: no container of %s has this name; there are %s", container, evidence.ObjectOf(&answers[0]), messages.Few(known, evidence.MaxKnown))
+	var objects []string
+	for i := range answers {
+		if name := evidence.ObjectOf(&answers[i]); !slices.Contains(objects, name) {
+			objects = append(objects, name)
+		}
+	}
+	return exit.Usagef("--container %s: no container of %s has this name; there are %s", container, messages.Few(objects, request.MaxObjects), messages.Few(known, evidence.MaxKnown))
 }

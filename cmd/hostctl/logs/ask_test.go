@@ -241,7 +241,6 @@ func TestWhyThereIsNoAnswer(t *testing.T) {
 		"a host with earlier CRDs":        {refuse: fails(apierrors.NewBadRequest(`strict decoding error: unknown field "spec.request"`)), code: exit.Failed, says: "Error: the host's kind MemberReport has no field spec.request yet: apply the CRDs"},
 		"the wrapper has no such object":  {args: []string{"--object", "Deployment/x"}, code: exit.Usage, says: "Error: --object Deployment/x: Federated shop/web has no such object; it has ConfigMap/settings"},
 		"an object without a name":        {args: []string{"--object", "web"}, code: exit.Usage, says: "Error: --object web: give KIND/NAME"},
-		"-f without an object":            {args: []string{"-f"}, code: exit.Usage, says: "Error: --follow and --since ask clusters about one object: give --object"},
 		"-f as JSON":                      {args: []string{"-f", "-o", "json", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --follow prints text only"},
 		"-f of the run before":            {args: []string{"-f", "-p", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --previous shows what the host has"},
 		"the run before of a well object": {args: []string{"-p", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --previous: the host has no log of Deployment/web, and clusters are asked for the present run only"},

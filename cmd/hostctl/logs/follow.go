@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/request"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
@@ -17,8 +18,8 @@ type follower struct {
 	wrapper v1alpha1.Wrapper
 	// read has what the follower has printed of each container. The key is from placeOf.
 	read map[string]*snapshot
-	// messages has, by member, the message of the last answer.
-	messages map[string]string
+	// messages has the message of the last answer about each object on each member.
+	messages map[request.Subject]string
 }
 
 // snapshot is what the follower has printed of a container.
@@ -32,12 +33,13 @@ type snapshot struct {
 }
 
 func newFollower(o *Options, w v1alpha1.Wrapper) *follower {
-	return &follower{Options: o, wrapper: w, read: make(map[string]*snapshot), messages: make(map[string]string)}
+	return &follower{Options: o, wrapper: w, read: make(map[string]*snapshot), messages: make(map[request.Subject]string)}
 }
 
 // show prints the new lines of an answer.
 func (f *follower) show(r *v1alpha1.MemberReport) error {
-	known, isFollowed := f.messages[r.Status.Cluster]
+	about := request.Subject{Object: r.Status.Object, Cluster: r.Status.Cluster}
+	known, isFollowed := f.messages[about]
 	if !isFollowed {
 		known = r.Status.Message
 		f.tell("%s", f.heading(f.wrapper, r))
@@ -49,7 +51,7 @@ func (f *follower) show(r *v1alpha1.MemberReport) error {
 	if message != known && message != "" {
 		f.tell("%s: %s: %s", r.Status.Cluster, evidence.ObjectOf(r), message)
 	}
-	f.messages[r.Status.Cluster] = message
+	f.messages[about] = message
 	for i := range r.Status.Containers {
 		c := &r.Status.Containers[i]
 		if f.Container != "" && c.Name != f.Container {
@@ -62,7 +64,7 @@ func (f *follower) show(r *v1alpha1.MemberReport) error {
 	return nil
 }
 
-// add prints the new lines of a container. isFirst is true for the first answer of a member. Only then does --tail apply: the lines in
+// add prints the new lines of a container. isFirst is true for the first answer about an object of a member. Only then does --tail apply: the lines in
 // later answers are new to the user.
 func (f *follower) add(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, isFirst bool) error {
 	where, lines := placeOf(r, c), lastLines(c.Log, -1)

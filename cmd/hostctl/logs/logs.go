@@ -42,20 +42,25 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 
 func newCommand(o *Options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "logs (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [--object KIND/NAME [-f] [--since 5m]] [--container NAME] [--previous]",
+		Use:   "logs (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [--object KIND/NAME] [-f] [--since 5m] [--container NAME] [--previous]",
 		Short: "Show the ends of the logs of a wrapper's failing containers, or of one of its objects, on its clusters",
 		Long: `logs prints the ends of the logs of containers on the clusters of a wrapper. Each line begins with [CLUSTER/POD/CONTAINER]. Standard
 output has only these lines. Standard error has a line for each object: from which cluster the logs are, which clusters show the
 same, the reason, and how long ago the manager received the logs.
 
-Without --object, logs prints what the host has: the logs of containers that fail. The collector on each cluster sends them without a
+Without --object, -f and --since, logs prints what the host has: the logs of containers that fail. The collector on each cluster sends them without a
 request, the last lines, up to 4 KiB of each log and 8 KiB for an object. Clusters that show the same share one log. The logs of a
 cluster that the manager cannot reach stay at the host.
 
 With --object, logs also asks the clusters for the logs of one object, healthy or not: of all containers of its pods, at most 8, up to
 32 KiB in all. For a Subscription these are the operator's pods. It asks the clusters of --cluster that the host has no log of; with
---since or -f it asks all of them. Without --cluster it asks if the host has no log of the object at all. It asks at most 8 clusters,
-and waits up to 30 seconds for their answers.
+--since or -f it asks all of them. Without --cluster it asks if the host has no log of the object at all.
+
+With -f or --since, and without --object, logs asks about the objects in trouble that have pods. It asks the clusters of --cluster, or
+else those where the object is in trouble. If no such object is in trouble, it asks about all objects that have pods.
+
+logs asks about at most 4 objects, on at most 8 clusters, and waits up to 30 seconds for the answers. If there are more, name them with
+--object or --cluster.
 
 With -f, logs goes on until you interrupt it, or for an hour: it prints the new lines of a snapshot about every 5 seconds. Snapshots
 have no timestamps. logs finds the new lines by the lines that two snapshots share: where they share none, standard error has
@@ -63,7 +68,7 @@ have no timestamps. logs finds the new lines by the lines that two snapshots sha
 
 Clusters are asked for the present run only: --previous shows what the host has.
 
-logs contacts no cluster. It creates a MemberReport with spec.request for each cluster that it asks, and deletes it at the end. The
+logs contacts no cluster. It creates a MemberReport with spec.request for each object and cluster that it asks about, and deletes it at the end. The
 collector replaces what looks like a secret by [redacted].
 
 The command needs the right to get the wrapper, and to list and get MemberReports in its namespace (in fairlead-system for a
@@ -80,6 +85,7 @@ answer or hostctl failed, 2 for wrong usage.`,
   hostctl logs storefront -n shop --cluster eu-1 --container app --previous
   hostctl logs storefront -n shop --object Deployment/web --cluster eu-1,eu-2 --since 5m
   hostctl logs storefront -n shop --object Deployment/web -f
+  hostctl logs storefront -n shop --since 10m
   hostctl logs cfed/ingress --object Deployment/gateway --tail 20`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -93,10 +99,10 @@ answer or hostctl failed, 2 for wrong usage.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the lines may be of another cluster with the same failure. With --object: the clusters to ask")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the lines may be of another cluster with the same failure. With --object, -f or --since: the clusters to ask")
 	f.StringVar(&o.Object, "object", "", "show only the containers of this object of the wrapper, for example Deployment/web; ask the clusters if the host has no log of it")
-	f.BoolVarP(&o.Follow, "follow", "f", false, "with --object: ask, go on, and print new lines")
-	f.DurationVar(&o.Since, "since", 0, "with --object: ask for lines that are not older than this, for example 90s, 10m or 2h (0: all lines)")
+	f.BoolVarP(&o.Follow, "follow", "f", false, "ask clusters, go on, and print new lines")
+	f.DurationVar(&o.Since, "since", 0, "ask clusters for lines that are not older than this, for example 90s, 10m or 2h (0: all lines)")
 	f.StringVarP(&o.Container, "container", "c", "", "show only containers with this name")
 	f.BoolVarP(&o.Previous, "previous", "p", false, "show the log of the run before the one that the plain command shows. Without this flag: the run that goes on, or, while the "+
 		"container waits to be started again, the run that ended (kubectl's --previous shows the ended run in both cases)")
@@ -117,8 +123,6 @@ func (o *Options) Validate() error {
 		return exit.Usagef("--tail %d: give a number of lines, or -1 for all", o.Tail)
 	case o.Since < 0:
 		return exit.Usagef("--since %s: give a time in the past as a positive duration, for example 10m", o.Since)
-	case o.Object == "" && (o.Follow || o.Since > 0):
-		return exit.Usagef("--follow and --since ask clusters about one object: give --object KIND/NAME, for example Deployment/web")
 	case o.Previous && (o.Follow || o.Since > 0):
 		return exit.Usagef("--previous shows what the host has, and --follow and --since ask for the present run: leave --previous out")
 	case o.Follow && o.Output != "":
@@ -136,15 +140,20 @@ func (o *Options) Run(ctx context.Context) error {
 	if err := evidence.CheckClusters(w, o.Clusters); err != nil {
 		return err
 	}
-	var reports []v1alpha1.MemberReport
-	if !o.Follow && o.Since == 0 {
-		all, err := evidence.Reports(ctx, o.Host, w)
+	if o.Follow || o.Since > 0 {
+		about, err := o.subjects(ctx, w)
 		if err != nil {
-			return fmt.Errorf("logs of %s: %w", render.TitleOf(w), err)
-		}
-		if reports, err = o.choose(w, all); err != nil {
 			return err
 		}
+		return o.ask(ctx, w, nil, about)
+	}
+	all, err := evidence.Reports(ctx, o.Host, w)
+	if err != nil {
+		return fmt.Errorf("logs of %s: %w", render.TitleOf(w), err)
+	}
+	reports, err := o.choose(w, all)
+	if err != nil {
+		return err
 	}
 	members := evidence.Unreported(reports, w, o.Clusters)
 	if o.Object == "" || len(reports) > 0 && len(members) == 0 {
@@ -157,7 +166,11 @@ func (o *Options) Run(ctx context.Context) error {
 	if o.Previous {
 		return exit.Usagef("--previous: the host has no log of %s%s, and clusters are asked for the present run only: leave --previous out", o.Object, where(members))
 	}
-	return o.ask(ctx, w, reports, members)
+	about, err := o.named(w, members)
+	if err != nil {
+		return err
+	}
+	return o.ask(ctx, w, reports, about)
 }
 
 // print writes the logs, and to standard error the reason for each log that is missing. With -o it writes the output for programs instead.

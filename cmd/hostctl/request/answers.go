@@ -12,16 +12,17 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate/evidencerequest"
 )
 
-// Update is a new state of the request to one member: an answer, or why there is none.
+// Update is a new state of the request about one subject: an answer, or why there is none.
 type Update struct {
-	Cluster string
+	Subject Subject
 	Report  *v1alpha1.MemberReport
 	Problem *Problem
 }
 
-// Updates returns a channel of the states of all requests. The states of one member come in the order in which the host had them. The
+// Updates returns a channel of the states of all requests. The states of one request come in the order in which the host had them. The
 // channel is closed when ctx is done, or when no request exists any more.
 func (s *Session) Updates(ctx context.Context) <-chan Update {
 	updates := make(chan Update)
@@ -29,7 +30,7 @@ func (s *Session) Updates(ctx context.Context) <-chan Update {
 	for _, report := range s.created {
 		all.Go(func() {
 			f := &follower{Session: s, created: report, send: func(u Update) {
-				u.Cluster = report.Spec.Cluster
+				u.Subject, u.Problem = subjectOf(report), s.named(u.Problem, report)
 				select {
 				case updates <- u:
 				case <-ctx.Done():
@@ -45,18 +46,26 @@ func (s *Session) Updates(ctx context.Context) <-chan Update {
 	return updates
 }
 
-// Collect waits until each member has answered or cannot answer. It returns the answers and the problems, sorted by member. It returns an
+// named adds to a problem the object about which the report asks, if the command asks about several objects.
+func (s *Session) named(p *Problem, report *v1alpha1.MemberReport) *Problem {
+	if p != nil && !s.request.hasOneObject() {
+		p.Object = evidencerequest.Ref(&report.Spec.Object)
+	}
+	return p
+}
+
+// Collect waits until each request has an answer or cannot get one. It returns the answers and the problems, in the order of the subjects. It returns an
 // error only if ctx ends, and then the error of ctx.
 func (s *Session) Collect(ctx context.Context) (answers []v1alpha1.MemberReport, problems []*Problem, err error) {
 	s.begin()
 	waiting, cancel := s.Bound(ctx)
 	defer cancel()
-	latest := make(map[string]Update)
+	latest := make(map[Subject]Update)
 	for _, r := range s.created { // without any update
-		latest[r.Spec.Cluster] = Update{Problem: problemOf(r)}
+		latest[subjectOf(r)] = Update{Problem: s.named(problemOf(r), r)}
 	}
 	for u := range s.Updates(waiting) {
-		latest[u.Cluster] = u
+		latest[u.Subject] = u
 		if !slices.ContainsFunc(slices.Collect(maps.Values(latest)), func(u Update) bool { return u.Problem != nil && u.Problem.waits }) {
 			cancel()
 		}
@@ -64,8 +73,8 @@ func (s *Session) Collect(ctx context.Context) (answers []v1alpha1.MemberReport,
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	for _, cluster := range s.request.Clusters {
-		u := latest[cluster]
+	for _, about := range s.request.Subjects {
+		u := latest[about]
 		if u.Problem == nil {
 			answers = append(answers, *u.Report)
 			continue
@@ -88,17 +97,17 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 	early, noMore := s.Bound(ctx)
 	defer noMore()
 	isLate := early.Done()
-	shown, hasAnswered := make(map[string]string), make(map[string]bool)
-	latest := make(map[string]*Problem)
+	shown, hasAnswered := make(map[Subject]string), make(map[Subject]bool)
+	latest := make(map[Subject]*Problem)
 	for _, r := range s.created {
-		latest[r.Spec.Cluster] = problemOf(r)
+		latest[subjectOf(r)] = s.named(problemOf(r), r)
 	}
-	tell := func(p *Problem) {
+	tell := func(about Subject, p *Problem) {
 		if p == nil {
 			return
 		}
-		if text := p.line(); shown[p.Cluster] != text && (!p.begins || isLate == nil && !hasAnswered[p.Cluster]) {
-			shown[p.Cluster] = text
+		if text := p.line(); shown[about] != text && (!p.begins || isLate == nil && !hasAnswered[about]) {
+			shown[about] = text
 			_, _ = fmt.Fprintln(s.ErrOut, text)
 		}
 	}
@@ -107,20 +116,20 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 		select {
 		case <-isLate:
 			isLate = nil
-			for _, cluster := range s.request.Clusters {
+			for _, about := range s.request.Subjects {
 				if ctx.Err() == nil {
-					tell(latest[cluster])
+					tell(about, latest[about])
 				}
 			}
 		case u, ok := <-updates:
 			if !ok {
 				return nil
 			}
-			latest[u.Cluster] = u.Problem
-			tell(u.Problem)
+			latest[u.Subject] = u.Problem
+			tell(u.Subject, u.Problem)
 			if u.Problem == nil {
-				delete(shown, u.Cluster)
-				hasAnswered[u.Cluster] = true
+				delete(shown, u.Subject)
+				hasAnswered[u.Subject] = true
 				if err := show(u.Report); err != nil {
 					return err
 				}
@@ -134,7 +143,7 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 
 // outcome reports whether every request has ended. If so, it returns an error unless all requests lasted until they expired: only then has
 // the command done all its work.
-func outcome(latest map[string]*Problem) (ended bool, err error) {
+func outcome(latest map[Subject]*Problem) (ended bool, err error) {
 	for _, p := range latest {
 		if p == nil || !p.ends {
 			return false, nil
@@ -146,7 +155,16 @@ func outcome(latest map[string]*Problem) (ended bool, err error) {
 	return true, err
 }
 
-// begin tells the user which members the command asks, and for what.
+// begin tells the user, for each object, which members the command asks.
 func (s *Session) begin() {
-	_, _ = fmt.Fprintf(s.ErrOut, "• asking %s for the %s\n", strings.Join(s.request.Clusters, ", "), s.request.title())
+	asked := make(map[v1alpha1.ReportedObject][]string)
+	for _, about := range s.request.Subjects {
+		asked[about.Object] = append(asked[about.Object], about.Cluster)
+	}
+	for _, about := range s.request.Subjects {
+		if members := asked[about.Object]; members != nil {
+			_, _ = fmt.Fprintf(s.ErrOut, "• asking %s for the %s\n", strings.Join(members, ", "), s.request.title(&about.Object))
+		}
+		delete(asked, about.Object)
+	}
 }

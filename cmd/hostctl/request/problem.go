@@ -19,6 +19,8 @@ import (
 // Problem is why a member has not answered. The names of its JSON fields must not change, because scripts read them.
 type Problem struct {
 	Cluster string `json:"cluster"`
+	// Object is the object about which the command asked, for example Deployment/web. It is "" if the command asked about one object only.
+	Object string `json:"object,omitempty"`
 	// Reason is the reason in the status of the request; "" if there is none.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message"`
@@ -44,7 +46,11 @@ func (p *Problem) line() string {
 	if p.ends && !p.expired {
 		mark = "✗"
 	}
-	return mark + " " + p.Cluster + ": " + p.Message
+	about := ""
+	if p.Object != "" {
+		about = p.Object + ": "
+	}
+	return mark + " " + p.Cluster + ": " + about + p.Message
 }
 
 // Tell writes the problems to standard error, and returns an error without a message. It returns nil if there are no problems.
@@ -113,17 +119,17 @@ func gone(r *v1alpha1.MemberReport, now time.Time) *Problem {
 	return p
 }
 
-// refused returns the error of a request that the host's API server did not accept.
-func (r *Request) refused(verb string, err error) error {
+// refused returns the error of a request about an object that the host's API server did not accept.
+func (r *Request) refused(verb string, object *v1alpha1.ReportedObject, err error) error {
 	namespace := v1alpha1.Identity(r.Wrapper)
 	switch {
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "+verb):
 		return fmt.Errorf("hostctl asks members for the %s by MemberReports, and your account may not %s memberreports in namespace %s "+
-			"(ClusterRole fairlead-oncall grants it)", r.title(), verb, namespace.Beside())
+			"(ClusterRole fairlead-oncall grants it)", r.title(object), verb, namespace.Beside())
 	case meta.IsNoMatchError(err):
 		return errors.New("the host does not have the kind MemberReport yet: apply the CRDs of this version at the host")
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "unknown field"):
 		return errors.New("the host's kind MemberReport has no field spec.request yet: apply the CRDs of this version at the host")
 	}
-	return fmt.Errorf("asking for the %s: %w", r.title(), err)
+	return fmt.Errorf("asking for the %s: %w", r.title(object), err)
 }

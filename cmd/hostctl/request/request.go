@@ -12,12 +12,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate/evidence"
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 const (
 	// MaxClusters is how many members one command may ask.
 	MaxClusters = 8
+	// MaxObjects is how many objects of a wrapper one command may ask about. A Delivery has no room for more requests.
+	MaxObjects = evidence.MaxAnswers
 	// Longest is how long a command can follow answers. The manager ends each request after that time.
 	Longest = time.Hour
 	// brief is how long a request for one answer lasts if hostctl cannot delete it earlier. It is longer than the wait for the answer,
@@ -31,14 +34,31 @@ const (
 type Request struct {
 	Wrapper v1alpha1.Wrapper
 	Type    v1alpha1.EvidenceType
-	Object  v1alpha1.ReportedObject
-	// Clusters are the members, at most MaxClusters.
-	Clusters []string
+	// Subjects are what the command asks about: at most MaxObjects objects, on at most MaxClusters members.
+	Subjects []Subject
 	// Since leaves out older lines of logs; 0 for all lines.
 	Since time.Duration
 	// Follows is true if the command goes on after the first answers.
 	Follows bool
 }
+
+// Subject is what one MemberReport asks about: an object on a member.
+type Subject struct {
+	Object  v1alpha1.ReportedObject
+	Cluster string
+}
+
+// OnEach returns the subjects for an object on each of the members.
+func OnEach(members []string, object v1alpha1.ReportedObject) []Subject {
+	subjects := make([]Subject, 0, len(members))
+	for _, name := range members {
+		subjects = append(subjects, Subject{object, name})
+	}
+	return subjects
+}
+
+// subjectOf returns what a MemberReport asks about.
+func subjectOf(r *v1alpha1.MemberReport) Subject { return Subject{r.Spec.Object, r.Spec.Cluster} }
 
 // lasts returns how long the request is valid.
 func (r *Request) lasts() time.Duration {
@@ -48,24 +68,29 @@ func (r *Request) lasts() time.Duration {
 	return brief
 }
 
-// title returns what is asked for, for a person: "logs of Deployment web".
-func (r *Request) title() string {
+// title returns what is asked for about an object, for a person: "logs of Deployment web".
+func (r *Request) title(object *v1alpha1.ReportedObject) string {
 	what := "events"
 	if r.Type == v1alpha1.EvidenceLogs {
 		what = "logs"
 	}
-	return what + " of " + r.Object.Kind + " " + r.Object.Name
+	return what + " of " + object.Kind + " " + object.Name
 }
 
-// report returns the MemberReport that asks one member. The wrapper owns the report, so the garbage collector deletes it after the wrapper.
-func (r *Request) report(cluster string, now time.Time) *v1alpha1.MemberReport {
+// hasOneObject reports whether all subjects are about the same object.
+func (r *Request) hasOneObject() bool {
+	return !slices.ContainsFunc(r.Subjects, func(s Subject) bool { return s.Object != r.Subjects[0].Object })
+}
+
+// report returns the MemberReport that asks about one subject. The wrapper owns the report, so the garbage collector deletes it after the wrapper.
+func (r *Request) report(about Subject, now time.Time) *v1alpha1.MemberReport {
 	id := v1alpha1.Identity(r.Wrapper)
 	report := &v1alpha1.MemberReport{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberReport"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: id.Beside(), GenerateName: marks.Bounded(id.Name, maxGenerated) + "-"},
 		Spec: v1alpha1.MemberReportSpec{
 			Wrapper: v1alpha1.WrapperReference{Kind: id.Kind, Name: id.Name, UID: id.UID},
-			Request: r.Type, Cluster: cluster, Object: r.Object, SinceSeconds: seconds(r.Since), Expires: metav1.NewTime(now.Add(r.lasts())),
+			Request: r.Type, Cluster: about.Cluster, Object: about.Object, SinceSeconds: seconds(r.Since), Expires: metav1.NewTime(now.Add(r.lasts())),
 		},
 	}
 	if !slices.Contains(r.Wrapper.GetFinalizers(), metav1.FinalizerDeleteDependents) {

@@ -36,7 +36,7 @@ func TestTheReportIsBesideTheWrapperAndOwnedByIt(t *testing.T) {
 		"one with a long name":          {build.Federated(long).In("shop").Obj(), "shop", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := (&Request{Wrapper: test.w, Type: v1alpha1.EvidenceEvents}).report("east", now)
+			r := (&Request{Wrapper: test.w, Type: v1alpha1.EvidenceEvents}).report(Subject{Cluster: "east"}, now)
 			if problems := validation.IsDNS1123Subdomain(r.GenerateName + "x7k2p"); len(problems) > 0 || test.generate != "" && r.GenerateName != test.generate {
 				t.Errorf("%q: %v", r.GenerateName, problems)
 			}
@@ -155,9 +155,9 @@ func TestWhenACommandEnds(t *testing.T) {
 		"a failure, and the hour":    {[]*Problem{failed, over}, true, exit.Failed},
 		"a failure, and a late hour": {[]*Problem{failed, nil}, false, exit.Done},
 	} {
-		latest := make(map[string]*Problem)
+		latest := make(map[Subject]*Problem)
 		for i, p := range test.latest {
-			latest[fmt.Sprint(i)] = p
+			latest[Subject{Cluster: fmt.Sprint(i)}] = p
 		}
 		if ends, err := outcome(latest); ends != test.ends || exit.CodeOf(err) != test.code {
 			t.Errorf("%s: %v, %v", name, ends, err)

@@ -77,17 +77,17 @@ func (c *Client) Do(ctx context.Context, host client.WithWatch, r *Request, use 
 	return err
 }
 
-// create creates a request for each member. An interrupt does not cut a create off, because hostctl would then not know the name of what
+// create creates a request for each subject. An interrupt does not cut a create off, because hostctl would then not know the name of what
 // the API server has created.
 func (s *Session) create(ctx context.Context) error {
-	for _, cluster := range s.request.Clusters {
-		report := s.request.report(cluster, s.Now())
+	for _, about := range s.request.Subjects {
+		report := s.request.report(about, s.Now())
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), createWithin)
 		// Strict, because a host with earlier CRDs would drop the field spec.request, and create a report without a request.
 		err := s.host.Create(within, report, client.FieldValidation(metav1.FieldValidationStrict))
 		cancel()
 		if err != nil {
-			return s.request.refused("create", err)
+			return s.request.refused("create", &about.Object, err)
 		}
 		s.created = append(s.created, report)
 		if ctx.Err() != nil {
@@ -113,7 +113,7 @@ func (s *Session) delete(ctx context.Context) {
 			continue
 		}
 		_, _ = fmt.Fprintf(s.ErrOut, "• MemberReport %s/%s with the request to %s was not deleted, and stays until %s: %s\n", r.Namespace, r.Name, r.Spec.Cluster,
-			r.Spec.Expires.Format(time.TimeOnly), plain.Error(s.request.refused("delete", err)))
+			r.Spec.Expires.Format(time.TimeOnly), plain.Error(s.request.refused("delete", &r.Spec.Object, err)))
 	}
 }
 

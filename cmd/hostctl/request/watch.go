@@ -62,7 +62,7 @@ func (f *follower) watch(ctx context.Context) error {
 	case apierrors.IsNotFound(err), err == nil && now.UID != f.created.UID:
 		return errGone
 	case err != nil:
-		return f.request.refused("get", err)
+		return f.request.refused("get", &f.created.Spec.Object, err)
 	}
 	f.report(now)
 	watcher, err := f.host.Watch(ctx, &v1alpha1.MemberReportList{}, client.InNamespace(now.Namespace), client.MatchingFields{"metadata.name": now.Name},
@@ -71,7 +71,7 @@ func (f *follower) watch(ctx context.Context) error {
 		return nil // the API server has forgotten the state from which the watch was to begin
 	}
 	if err != nil {
-		return f.request.refused("watch", err)
+		return f.request.refused("watch", &f.created.Spec.Object, err)
 	}
 	defer watcher.Stop()
 	f.silent = false

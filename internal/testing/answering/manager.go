@@ -4,6 +4,7 @@ package answering
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -60,8 +61,13 @@ func (m *Manager) Host(t *testing.T, host client.WithWatch) client.WithWatch {
 			if err := m.refusal("create", r); err != nil {
 				return err
 			}
-			r.Name, r.UID, r.CreationTimestamp = r.GenerateName+r.Spec.Cluster, types.UID("uid-"+r.Spec.Cluster), metav1.NewTime(m.Clock())
 			m.mu.Lock()
+			// The suffix tells the requests about several objects on one member apart.
+			suffix := r.Spec.Cluster
+			if slices.ContainsFunc(m.created, func(known *v1alpha1.MemberReport) bool { return known.Spec.Cluster == r.Spec.Cluster }) {
+				suffix += "-" + r.Spec.Object.Name
+			}
+			r.Name, r.UID, r.CreationTimestamp = r.GenerateName+suffix, types.UID("uid-"+suffix), metav1.NewTime(m.Clock())
 			m.created = append(m.created, r.DeepCopy())
 			m.mu.Unlock()
 			return c.Create(ctx, obj, opts...)
