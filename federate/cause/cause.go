@@ -150,7 +150,7 @@ func (c *Cause) explain(wrapper string, all []Cause) {
 	c.NeedsPerson = c.urgency() == urgencyPerson || c.State == v1alpha1.StateUnreachable
 	c.Next, c.Documentation = stepOf(c.Reason, c.State, wrapper)
 	for i := range all {
-		if slices.Contains(consequences[all[i].Reason], c.Reason) {
+		if MayFollow(c.Reason, all[i].Reason) {
 			c.MayFollowFrom = all[i].Reason
 			return
 		}

@@ -72,6 +72,9 @@ var consequences = map[string][]string{
 	oomKilled:                  append([]string{crashLoopBackOff, backoffLimitExceeded}, tooFew...),
 }
 
+// MayFollow reports whether the reason from is known to cause the other reason.
+func MayFollow(reason, from string) bool { return slices.Contains(consequences[from], reason) }
+
 // unscheduledBy returns the reasons that follow when a claim has no volume: the reason of pods that the scheduler does
 // not place, the reasons of a workload with too few ready pods, and those in the argument others.
 func unscheduledBy(others ...string) []string {

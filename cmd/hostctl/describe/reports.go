@@ -37,6 +37,10 @@ type causeEvidence struct {
 	Pod       string   `json:"pod,omitempty"`
 	Container string   `json:"container,omitempty"`
 	Log       []string `json:"log,omitempty"`
+	// Events are the newest events about the object of the cause and about what it owns, the newest first.
+	Events []v1alpha1.ObservedEvent `json:"events,omitempty"`
+	// Consequences are the other objects in trouble on this member that the cause may explain.
+	Consequences []consequence `json:"consequences,omitempty"`
 }
 
 // readEvidence adds the evidence that the MemberReports have about the causes. If hostctl cannot read the MemberReports, the description
@@ -55,27 +59,38 @@ func (d *description) readEvidence(ctx context.Context, host client.Client, o *O
 		chosen = " --cluster " + strings.Join(o.Clusters, ",")
 	}
 	for i := range d.Causes {
-		if e := o.fromBefore(&d.Causes[i], w, reports); e != nil {
+		e := o.fromBefore(&d.Causes[i], w, reports)
+		if e == nil {
+			e = o.present(&d.Causes[i], w, reports, chosen)
+		}
+		if e != nil {
 			e.Cause = i + 1
 			d.Evidence = append(d.Evidence, *e)
-			continue
 		}
-		if r := reportOf(&d.Causes[i], w, reports); r != nil {
-			e := causeEvidence{Cause: i + 1, Cluster: r.Status.Cluster, ObservedTime: r.Status.ObservedTime}
-			if len(r.Status.Events) > 0 {
-				e.Commands = append(e.Commands, o.Command("events")+chosen)
-			}
-			if c, log := logOf(r); c != nil {
-				e.Commands = append(e.Commands, o.Command("logs")+chosen)
-				if lines := endOf(log); !hasAll(d.Causes[i].Message, lines) {
-					e.Pod, e.Container, e.Log = c.Pod, c.Name, lines
-				}
-			}
-			if len(e.Commands) > 0 {
-				d.Evidence = append(d.Evidence, e)
+	}
+}
+
+// present returns the evidence about a cause from one of its members; nil if the reports have none. The parameter chosen is the flag
+// --cluster for the commands that show more.
+func (o *Options) present(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, chosen string) *causeEvidence {
+	e := &causeEvidence{Cluster: c.Sample, Commands: []string{}}
+	if r := reportOf(c, w, reports); r != nil {
+		e.Cluster, e.ObservedTime, e.Events = r.Status.Cluster, r.Status.ObservedTime, newestEvents(r)
+		if len(r.Status.Events) > 0 {
+			e.Commands = append(e.Commands, o.Command("events")+chosen)
+		}
+		if container, log := logOf(r); container != nil {
+			e.Commands = append(e.Commands, o.Command("logs")+chosen)
+			if lines := endOf(log); !hasAll(c.Message, lines) {
+				e.Pod, e.Container, e.Log = container.Pod, container.Name, lines
 			}
 		}
 	}
+	e.Consequences = consequencesOf(c, e.Cluster, w, reports)
+	if len(e.Commands) == 0 && len(e.Consequences) == 0 {
+		return nil
+	}
+	return e
 }
 
 // fromBefore returns old evidence about a cause with the state Unreachable: the manager received it before it lost the connection. It is
@@ -183,7 +198,7 @@ func (e *causeEvidence) log(p *screen.Page, now time.Time, under string) {
 
 // commands writes the commands that show the whole evidence.
 func (e *causeEvidence) commands(p *screen.Page) {
-	if e != nil {
+	if e != nil && len(e.Commands) > 0 {
 		label := "   more: "
 		if e.FromBefore {
 			label = "   evidence from before: "

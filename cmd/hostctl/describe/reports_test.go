@@ -5,6 +5,7 @@ package describe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,24 +39,36 @@ func crashing(message string) *v1alpha1.Federated {
 
 const crashed = "Deployment web: pod web-7d9f8b6c5-abcde: container app has crashed 7 times: exit code 2"
 
-// memberReports returns the reports of crashing, one about another object on the same member, and one of another wrapper.
+// memberReports returns the reports of crashing, reports about other objects on the same members, and one of another wrapper.
 func memberReports(w v1alpha1.Wrapper) []client.Object {
 	web := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1", "eu-2")
 	web.Status.ObservedTime = ago(12 * time.Second)
-	web.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-7d9f8b6c5-abcde", Type: "Warning", Reason: "BackOff", Count: 9, LastTime: ago(time.Minute)}}
+	web.Status.Events = []v1alpha1.ObservedEvent{
+		{Kind: "ReplicaSet", Name: "web-7d9f8b6c5", Type: "Normal", Reason: "SuccessfulCreate", Message: "Created pod: web-7d9f8b6c5-abcde", Count: 1, LastTime: ago(4 * time.Minute)},
+		{Kind: "Pod", Name: "web-7d9f8b6c5-abcde", Type: "Warning", Reason: "BackOff", Message: "Back-off restarting failed container app in pod web-7d9f8b6c5-abcde", Count: 9,
+			LastTime: ago(time.Minute)},
+		{Kind: "Pod", Name: "web-7d9f8b6c5-abcde", Type: "Normal", Reason: "Started", Message: "Container started", Count: 8, LastTime: ago(2 * time.Minute)},
+		{Kind: "Pod", Name: "web-7d9f8b6c5-abcde", Type: "Normal", Reason: "Pulled", Message: "Container image is present", Count: 8, LastTime: ago(-time.Hour)}} // that clock is ahead
 	web.Status.Containers = []v1alpha1.ObservedContainer{
 		{Pod: "web-7d9f8b6c5-abcde", Name: "proxy", State: "Waiting"},
 		{Pod: "web-7d9f8b6c5-abcde", Name: "app", State: "Waiting", Reason: "CrashLoopBackOff", Restarts: 7,
 			Log: "reading /etc/web/config\nconnecting\npanic: DATABASE_URL is not set\n\n\tmain.main() /src/cmd/web/main.go:42: a line that is too long for a terminal of 80 columns\n"}}
 	cache := build.MemberReport(w, "2222222222", "Deployment", "cache", "QuotaExceeded", "us-1")
-	cache.Status.Events = []v1alpha1.ObservedEvent{{Kind: "ReplicaSet", Name: "cache-1", Type: "Warning", Reason: "FailedCreate", Count: 3, LastTime: ago(time.Minute)}}
+	cache.Status.Events = []v1alpha1.ObservedEvent{{Kind: "ReplicaSet", Name: "cache-1", Type: "Warning", Reason: "FailedCreate", Message: "exceeded quota: compute", Count: 3,
+		LastTime: ago(time.Minute)}}
 	beside := build.MemberReport(w, "0000000000", "Deployment", "beside", "CrashLoopBackOff", "eu-1")
 	beside.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "beside-1", Name: "app", State: "Waiting", Log: "of another object"}}
 	gone := crashing(crashed)
 	gone.UID = "earlier"
 	other := build.MemberReport(gone, "3333333333", "Deployment", "web", "CrashLoopBackOff", "eu-1")
 	other.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-0", Name: "app", State: "Waiting", Log: "of another wrapper"}}
-	return []client.Object{w.(client.Object), beside, web, cache, other}
+	objects := []client.Object{w.(client.Object), beside, web, cache, other}
+	for i, name := range []string{"api", "batch", "mail", "search"} { // the crash of web may explain them
+		objects = append(objects, build.MemberReport(w, fmt.Sprintf("444444444%d", i), "Deployment", name, "LessReplicas", "eu-1"))
+	}
+	return append(objects, build.MemberReport(w, "5555555555", "Job", "import", "PodNotReady", "eu-1"),
+		build.MemberReport(w, "6666666666", "Deployment", "front", "LessReplicas", "us-2"), // on another member
+		build.MemberReport(w, "7777777777", "Deployment", "web", "LessReplicas", "eu-1"))   // the object of the cause
 }
 
 func TestACauseHasTheEndOfTheLogAndTheCommandsForMore(t *testing.T) {

@@ -100,6 +100,8 @@ func (d *description) causes(p *screen.Page, now time.Time) {
 		}
 		p.Add("", "   ", 3, evidence)
 		found := d.evidenceOf(c)
+		found.consequences(p)
+		found.events(p, now)
 		found.log(p, now, "")
 		next(p, c)
 		found.commands(p)
@@ -172,6 +174,8 @@ func (d *description) members(p *screen.Page, now time.Time) {
 		}
 		if c != nil {
 			found := d.evidenceOf(c)
+			found.consequences(p)
+			found.events(p, now)
 			found.log(p, now, l.Name)
 			next(p, c)
 			found.commands(p)
@@ -237,12 +241,7 @@ func (d *description) events(p *screen.Page, now time.Time) {
 	}
 	for i := range d.Events {
 		e := &d.Events[i]
-		head := fmt.Sprintf("  %5s  ", screen.Age(now, e.Seen))
-		count := ""
-		if e.Count > 1 {
-			count = fmt.Sprintf(" (%d times)", e.Count)
-		}
-		p.Add("", head, len(head), e.Reason+count+": "+e.Message)
+		addEvent(p, now, 2, e.Seen, e.Reason, e.Count, e.Message)
 	}
 }
 

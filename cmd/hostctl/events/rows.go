@@ -119,18 +119,13 @@ func rowOf(w v1alpha1.Wrapper, e *evidence.HostEvent) row {
 	return row{Seen: e.Seen, last: e.Seen, Type: e.Type, Reason: e.Reason, Object: object{string(w.WrapperKind()), w.GetName()}, Count: e.Count, Message: e.Message}
 }
 
-// rowsOf makes the rows of a report. The clock of a member can be ahead. But an event cannot be later than the report about it, so Seen of
-// a row is at most the time of the report.
+// rowsOf makes the rows of a report.
 func rowsOf(r *v1alpha1.MemberReport) []row {
 	names, more := evidence.Others(r)
 	var rows []row
 	for i := range r.Status.Events {
 		e := &r.Status.Events[i]
-		seen := e.LastTime
-		if received := &r.Status.ObservedTime; !received.IsZero() && received.Before(&seen) {
-			seen = *received
-		}
-		rows = append(rows, row{Seen: seen, last: e.LastTime, Cluster: r.Status.Cluster, Clusters: r.Status.Clusters, ClusterCount: r.Status.ClusterCount, Type: e.Type,
+		rows = append(rows, row{Seen: evidence.SeenOf(r, e), last: e.LastTime, Cluster: r.Status.Cluster, Clusters: r.Status.Clusters, ClusterCount: r.Status.ClusterCount, Type: e.Type,
 			Reason: e.Reason, Object: object{e.Kind, e.Name}, Count: max(e.Count, 1), Message: e.Message, others: len(names) + more})
 	}
 	return rows

@@ -126,6 +126,15 @@ func ObjectOf(r *v1alpha1.MemberReport) string {
 	return r.Status.Object.Kind + " " + r.Status.Object.Name
 }
 
+// SeenOf returns when an event of a report was last seen. The clock of a member can be ahead. But an event cannot be later than the report
+// about it, so SeenOf returns at most the time of the report.
+func SeenOf(r *v1alpha1.MemberReport, e *v1alpha1.ObservedEvent) metav1.Time {
+	if received := r.Status.ObservedTime; !received.IsZero() && received.Before(&e.LastTime) {
+		return received
+	}
+	return e.LastTime
+}
+
 // IsObject reports whether a report is about the object that --object names.
 func IsObject(r *v1alpha1.MemberReport, object string) bool {
 	o := &r.Status.Object

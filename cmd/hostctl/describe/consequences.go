@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
+	"github.com/fairlead-dev/fairlead/federate/cause"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+)
+
+// maxConsequences is the largest number of objects with one reason that a cause names on a terminal.
+const maxConsequences = 3
+
+// consequence is an object in trouble that a cause may explain. The line of a member in the status has only the cause.
+type consequence struct {
+	// Object is the kind and the name of the object, for example "Deployment web".
+	Object string `json:"object"`
+	Reason string `json:"reason"`
+}
+
+// consequencesOf returns the other objects in trouble on a member whose reason the cause is known to lead to, sorted by reason and object.
+func consequencesOf(c *cause.Cause, member string, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) []consequence {
+	if member == "" { // the cause concerns the wrapper, and no member
+		return nil
+	}
+	var found []consequence
+	for i := range reports {
+		r := &reports[i]
+		one := consequence{evidence.ObjectOf(r), r.Status.Reason}
+		if one.Object != c.Object && cause.MayFollow(one.Reason, c.Reason) && evidence.IsAbout(r, w, []string{member}) && !slices.Contains(found, one) {
+			found = append(found, one)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b consequence) int { return strings.Compare(a.Reason, b.Reason) }) // the reports are sorted by object
+	return found
+}
+
+// consequences writes the consequences of a cause on one line, which has each reason once.
+func (e *causeEvidence) consequences(p *screen.Page) {
+	if e == nil || len(e.Consequences) == 0 {
+		return
+	}
+	var reasons []string
+	for rest := e.Consequences; len(rest) > 0; {
+		var names []string
+		reason := rest[0].Reason
+		for len(rest) > 0 && rest[0].Reason == reason {
+			names, rest = append(names, rest[0].Object), rest[1:]
+		}
+		most := len(names)
+		if p.Width > 0 {
+			most = min(most, maxConsequences)
+		}
+		reasons = append(reasons, reason+" ("+messages.Few(names, most)+")")
+	}
+	p.Add("", "   ", 3, "perhaps caused by this on "+e.Cluster+": "+strings.Join(reasons, "; "))
+}
