@@ -3,7 +3,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/internal/plain"
@@ -33,6 +33,8 @@ type Options struct {
 
 	// OutputDirectory is where the archive goes.
 	OutputDirectory string
+	// Output is the format for programs; "" for text.
+	Output string
 
 	// Connect returns the host. Tests set a function that needs no cluster.
 	Connect func() (*Host, error)
@@ -60,7 +62,7 @@ func newOptions(streams genericiooptions.IOStreams) *Options {
 
 func newCommand(o *Options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "diagnose [NAME | cfed/NAME | KIND NAME] [-n NAMESPACE] [--output-directory DIRECTORY]",
+		Use:   "diagnose [NAME | cfed/NAME | KIND NAME] [-n NAMESPACE] [--output-directory DIRECTORY] [-o json|yaml]",
 		Short: "Write what a maintainer needs to find a fault into one archive, without secrets",
 		Long: `diagnose writes an archive fairlead-diagnose-TIME.tar.gz, for a report to the maintainers.
 
@@ -80,7 +82,8 @@ labels, images, addresses and messages stay. So look through the archive before 
 
 diagnose reads the host only. It contacts no cluster and no webhook, and writes nothing to the host. It reads what your account may
 read, and lists the rest in index.txt: ClusterRole fairlead-oncall in one namespace is enough for the wrappers there. It overwrites no file.
-The archive can be read only by you. Standard output has its path.
+The archive can be read only by you. Standard output has its path; with --output, also the names of its files, what could not be read
+and what was left out.
 
 Exit codes: 0 if there is an archive, also if a part of the host could not be read. 1 if nothing could be read, or if the archive could
 not be written; no file is left then. 2 for wrong usage.`,
@@ -102,6 +105,7 @@ not be written; no file is left then. 2 for wrong usage.`,
 	if err := cmd.MarkFlagDirname("output-directory"); err != nil {
 		panic(err) // a mistake in this function: there is no such flag
 	}
+	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "json or yaml (default text)")
 	o.flags.AddFlags(cmd.Flags())
 	cmd.ValidArgsFunction = complete.KindAndWrapper(o.flags)
 	return cmd
@@ -109,6 +113,9 @@ not be written; no file is left then. 2 for wrong usage.`,
 
 // Validate checks the flags.
 func (o *Options) Validate() error {
+	if o.Output != "" && o.Output != encode.JSON && o.Output != encode.YAML {
+		return exit.Usagef("--output %q: give json or yaml", o.Output)
+	}
 	info, err := os.Stat(o.OutputDirectory)
 	if err == nil && info.IsDir() {
 		return nil
@@ -146,7 +153,7 @@ func (o *Options) scope() string {
 	return "the whole host"
 }
 
-// Run writes the archive and prints its path.
+// Run writes the archive and prints its path. With -o it prints what the archive has.
 func (o *Options) Run(ctx context.Context) error {
 	file, err := create(o.OutputDirectory, o.Now(), o.Limits.Bytes)
 	if err != nil {
@@ -172,7 +179,12 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(o.Out, file.path); err != nil {
+	if o.Output != "" {
+		err = encode.To(o.Out, o.Output, outputOf(c, o.scope(), size))
+	} else {
+		_, err = fmt.Fprintln(o.Out, file.path)
+	}
+	if err != nil {
 		return err
 	}
 	o.conclude(c, contents.wrappers, size)
@@ -209,7 +221,7 @@ func (o *Options) conclude(c *collection, wrappers int, size int64) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(o.ErrOut, format+"\n", args...) } // an error here cannot be shown: stderr is closed
 	say("✓ %s: %s, %d files about %s", c.archive.path, sizeOf(size), len(c.archive.files), o.scope())
 	say("• redacted: %s", &c.redaction)
-	if missing := len(c.notRead) + len(c.cut) + cmp.Compare(c.archive.omitted, 0); missing > 0 {
+	if missing := len(c.notRead) + len(c.leftOut()); missing > 0 {
 		say("• not complete: index.txt lists %d parts that are not read, or not as a whole", missing)
 	}
 	if o.name == "" && wrappers == 0 {

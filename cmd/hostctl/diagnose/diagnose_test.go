@@ -255,6 +255,7 @@ func TestWithoutAnArchiveNoFileIsLeft(t *testing.T) {
 		"Ctrl-C":                           {list(func(ctx context.Context) error { ctx.Value(interrupt{}).(context.CancelFunc)(); return ctx.Err() }), nil, exit.Failed, "interrupted, and no archive is written"},
 		"a kind that is none":              {interceptor.Funcs{}, []string{"deploy", "web"}, exit.Usage, "give NAME for a Federated"},
 		"a directory that is not there":    {interceptor.Funcs{}, []string{"--output-directory", "testdata/none"}, exit.Usage, `--output-directory "testdata/none": give a directory that exists`},
+		"a format that is none":            {interceptor.Funcs{}, []string{"-o", "xml"}, exit.Usage, `--output "xml": give json or yaml`},
 		"a file in place of the directory": {interceptor.Funcs{}, []string{"--output-directory", "testdata/kubeconfig.yaml"}, exit.Usage, "give a directory that exists"},
 	} {
 		t.Run(name, func(t *testing.T) {

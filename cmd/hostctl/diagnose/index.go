@@ -94,17 +94,22 @@ func (c *collection) index(h heading) string {
 		}
 	}
 	section("Not read:", c.notRead)
-	cut := slices.Clone(c.cut)
-	if c.archive.omitted > 0 {
-		cut = append(cut, fmt.Sprintf("%d files, because the archive has reached its limit of %s; `hostctl diagnose NAME -n NAMESPACE` reads one wrapper",
-			c.archive.omitted, sizeOf(c.archive.most)))
-	}
-	section("Left out:", cut)
+	section("Left out:", c.leftOut())
 	line("\nFiles, with their sizes in bytes:")
 	for _, file := range c.archive.files {
 		line("%10d  %s", file.size, file.name)
 	}
 	return b.String()
+}
+
+// leftOut returns the notes about what was read and is not in the archive.
+func (c *collection) leftOut() []string {
+	notes := slices.Clone(c.cut)
+	if c.archive.omitted > 0 {
+		notes = append(notes, fmt.Sprintf("%d files, because the archive has reached its limit of %s; `hostctl diagnose NAME -n NAMESPACE` reads one wrapper",
+			c.archive.omitted, sizeOf(c.archive.most)))
+	}
+	return notes
 }
 
 // sizeOf returns a number of bytes for a person.

@@ -69,7 +69,8 @@ It asks at most 8 clusters, and waits up to 30 seconds for their answers. With -
 creates a MemberReport with spec.request for each cluster that it asks, and deletes it at the end.
 
 The times are those of the clusters' clocks. With --since, only events that were seen within this time are shown. With --cluster, only
-events of these clusters are shown, and of clusters that show the same failure. With -w the command prints each new event, until you interrupt it.
+events of these clusters are shown, and of clusters that show the same failure. With -w the command prints each new event, until you interrupt it. With -w and
+-o json each event is a JSON object on a line of its own; with -o yaml it is a YAML document.
 
 The command needs the right to get the wrapper, to list events, and to list and get MemberReports in its namespace. For a ClusterFederated
 the events are in namespace default, and the MemberReports in fairlead-system. With -w it needs the right to watch both. To ask
@@ -109,9 +110,6 @@ usage.`,
 
 // Validate checks the flags.
 func (o *Options) Validate() error {
-	if o.Output != "" && o.Watch {
-		return exit.Usagef("--watch prints text only: leave --output out")
-	}
 	if o.Since < 0 {
 		return exit.Usagef("--since %s: give a time in the past as a positive duration, for example 10m", o.Since)
 	}
@@ -159,7 +157,7 @@ func (o *Options) failure(found *reading) error {
 
 // print writes the rows of what was read, and to standard error what the user has to know about them.
 func (o *Options) print(out *table, found *reading) error {
-	if _, err := io.WriteString(o.Out, out.text(found.rows, o.Now(), o.Screen())); err != nil {
+	if err := o.write(out, found.rows); err != nil {
 		return err
 	}
 	for i := range found.reports {
@@ -174,6 +172,20 @@ func (o *Options) print(out *table, found *reading) error {
 	}
 	if len(found.rows) == 0 {
 		o.tell("%s", o.none(found))
+	}
+	return nil
+}
+
+// write writes rows to standard output: below the rows of the table, or each by itself in the format of -o.
+func (o *Options) write(out *table, rows []row) error {
+	if o.Output == "" {
+		_, err := io.WriteString(o.Out, out.text(rows, o.Now(), o.Screen()))
+		return err
+	}
+	for i := range rows {
+		if err := encode.Item(o.Out, o.Output, &rows[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

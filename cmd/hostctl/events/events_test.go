@@ -271,7 +271,6 @@ func TestEventsRefuses(t *testing.T) {
 		"a cluster without the wrapper": {[]string{"web", "--cluster", "fr-1"}, exit.Usage, "--cluster fr-1: Federated shop/web is not on this member; it is on eu-1, eu-2, eu-3, us-1"},
 		"a wrapper that is not there":   {[]string{"wob"}, exit.Failed, "there is no Federated wob in namespace shop"},
 		"a format that is none":         {[]string{"web", "-o", "xml"}, exit.Usage, `--output "xml": give json or yaml`},
-		"a format with -w":              {[]string{"web", "-w", "-o", "json"}, exit.Usage, "--watch prints text only"},
 		"a time in the future":          {[]string{"web", "--since", "-5m"}, exit.Usage, "--since -5m0s: give a time in the past as a positive duration, for example 10m"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,6 @@ package events
 import (
 	"context"
 	"fmt"
-	"io"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -166,8 +165,7 @@ func (f *follower) hostEvent(found *reading, e watch.Event) error {
 // add prints the new ones of these rows.
 func (f *follower) add(rows []row) error {
 	sortRows(rows)
-	_, err := io.WriteString(f.Out, f.out.text(f.news(rows), f.Now(), f.Screen()))
-	return err
+	return f.write(f.out, f.news(rows))
 }
 
 // news returns the rows that the command has not printed in this state, and records them as printed.

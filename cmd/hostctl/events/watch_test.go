@@ -4,12 +4,14 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,6 +155,27 @@ func TestWatchPrintsOnlyWhatIsNewAndConnectsAgain(t *testing.T) {
 	}
 	if w.pauses != 7 {
 		t.Errorf("the command connected again after %d pauses, want 7: after a closed watch, two lists and two watches without an answer, a watch that began too late, and a watch with an error", w.pauses)
+	}
+}
+
+func TestWatchPrintsEachEventForPrograms(t *testing.T) {
+	w := start(t, "-o", "json", "--since", "1m")
+	_, events := <-w.reports, <-w.events
+	events.Add(hostEvent("e3", "u", 0, "Pushed", "the image is corrected"))
+	events.Add(hostEvent("e4", "o", 0, "Other", "of another object")) // when the command takes it, it has printed the one before
+	if err := w.end(); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	for line := range strings.Lines(w.stdout()) {
+		var one row
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Errorf("the line %q is no JSON object: %v", line, err)
+		}
+		got = append(got, one.Cluster+" "+one.Reason)
+	}
+	if diff := cmp.Diff([]string{"eu-1 Failed", "eu-1 SuccessfulCreate", " Pushed"}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 

@@ -194,6 +194,46 @@ func TestNewLinesAreFollowed(t *testing.T) {
 	golden.Equal(t, "follow.err.txt", got.stderr)
 }
 
+func TestFollowedLinesAreWrittenForPrograms(t *testing.T) {
+	for format, want := range map[string]string{
+		"json": `{"object":{"group":"apps","kind":"Deployment","name":"web"},"cluster":"us-2","pod":"web-1","container":"app","line":"one"}
+{"object":{"group":"apps","kind":"Deployment","name":"web"},"cluster":"us-2","pod":"web-1","container":"app","line":"{\"two\": 2}"}
+`,
+		"yaml": `---
+cluster: us-2
+container: app
+line: one
+object:
+  group: apps
+  kind: Deployment
+  name: web
+pod: web-1
+---
+cluster: us-2
+container: app
+line: '{"two": 2}'
+object:
+  group: apps
+  kind: Deployment
+  name: web
+pod: web-1
+`} {
+		t.Run(format, func(t *testing.T) {
+			a := asks(web(well))
+			a.Scripts["us-2"] = func(r *answering.Request) {
+				r.Answer(running("web-1", "app", "one"))
+				r.Answer(running("web-1", "app", "one", `{"two": 2}`))
+				r.Flush()
+				a.interrupt()
+			}
+			got := a.run(t, "--object", "Deployment/web", "--cluster", "us-2", "-f", "-o", format)
+			if diff := cmp.Diff(want, got.stdout); diff != "" || got.err != nil {
+				t.Errorf("%v (-want +got):\n%s", got.err, diff)
+			}
+		})
+	}
+}
+
 func TestWhyThereIsNoAnswer(t *testing.T) {
 	forbidden := func(verb string) func(string, *v1alpha1.MemberReport) error {
 		return func(v string, _ *v1alpha1.MemberReport) error {
@@ -241,7 +281,6 @@ func TestWhyThereIsNoAnswer(t *testing.T) {
 		"a host with earlier CRDs":        {refuse: fails(apierrors.NewBadRequest(`strict decoding error: unknown field "spec.request"`)), code: exit.Failed, says: "Error: the host's kind MemberReport has no field spec.request yet: apply the CRDs"},
 		"the wrapper has no such object":  {args: []string{"--object", "Deployment/x"}, code: exit.Usage, says: "Error: --object Deployment/x: Federated shop/web has no such object; it has ConfigMap/settings"},
 		"an object without a name":        {args: []string{"--object", "web"}, code: exit.Usage, says: "Error: --object web: give KIND/NAME"},
-		"-f as JSON":                      {args: []string{"-f", "-o", "json", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --follow prints text only"},
 		"-f of the run before":            {args: []string{"-f", "-p", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --previous shows what the host has"},
 		"the run before of a well object": {args: []string{"-p", "--object", "Deployment/web"}, code: exit.Usage, says: "Error: --previous: the host has no log of Deployment/web, and clusters are asked for the present run only"},
 		"a container that is not there":   {script: func(_ *asking, r *answering.Request) { r.Answer(running("web-1", "app", "x")) }, args: []string{"--object", "Deployment/web", "--cluster", "us-2", "-c", "y"}, code: exit.Usage, says: "Error: --container y: no container of Deployment web has this name; there are app"},

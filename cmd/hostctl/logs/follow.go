@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/request"
 	"github.com/fairlead-dev/fairlead/federate/messages"
@@ -77,7 +78,7 @@ func (f *follower) add(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, 
 		if isFirst {
 			lines = lastLines(c.Log, f.Tail)
 		}
-		return f.write(where, lines)
+		return f.print(r, c, lines)
 	}
 	if c.Restarts != known.restarts { // all lines are of the new run
 		f.tell("%s: %s; … lines of the run before may be missing", where, stateOf(c))
@@ -91,7 +92,20 @@ func (f *follower) add(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, 
 	if !known.isEmpty {
 		known.lines = lines
 	}
-	return f.write(where, fresh)
+	return f.print(r, c, fresh)
+}
+
+// print writes lines of a container to standard output, as text or in the format of -o.
+func (f *follower) print(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer, lines []string) error {
+	if f.Output == "" {
+		return f.write(placeOf(r, c), lines)
+	}
+	for _, line := range lines {
+		if err := encode.Item(f.Out, f.Output, logLine{r.Status.Object, r.Status.Cluster, c.Pod, c.Name, line}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *follower) tell(format string, args ...any) {

@@ -77,7 +77,8 @@ ClusterFederated). To ask, it also needs the rights to create, watch and delete 
 A container that waits to be started again has the log of its crash in the plain output. --previous shows the run before that one.
 
 With --output the logs of the present and of the previous run are both there, and --previous has no effect. The field unanswered has
-the clusters that did not answer.
+the clusters that did not answer. With -f, each line of a log is a JSON object on a line of its own, or a YAML document. It has the
+fields object, cluster, pod, container and line.
 
 Exit codes: 0 also if there are no logs; standard error then has the reason. 0 after an interrupted -f, too. 1 if a cluster did not
 answer or hostctl failed, 2 for wrong usage.`,
@@ -125,8 +126,6 @@ func (o *Options) Validate() error {
 		return exit.Usagef("--since %s: give a time in the past as a positive duration, for example 10m", o.Since)
 	case o.Previous && (o.Follow || o.Since > 0):
 		return exit.Usagef("--previous shows what the host has, and --follow and --since ask for the present run: leave --previous out")
-	case o.Follow && o.Output != "":
-		return exit.Usagef("--follow prints text only: leave --output out")
 	}
 	return o.Target.Validate()
 }

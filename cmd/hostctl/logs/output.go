@@ -38,6 +38,15 @@ type report struct {
 	Containers  []v1alpha1.ObservedContainer `json:"containers"`
 }
 
+// logLine is what -f prints with -o json and -o yaml for each line of a log. The names of its fields are stable.
+type logLine struct {
+	Object    v1alpha1.ReportedObject `json:"object"`
+	Cluster   string                  `json:"cluster"`
+	Pod       string                  `json:"pod"`
+	Container string                  `json:"container"`
+	Line      string                  `json:"line"`
+}
+
 func (o *Options) outputOf(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, problems []*request.Problem) *output {
 	out := &output{Wrapper: render.TitleOf(w), Reports: []report{}, Unanswered: problems}
 	for i := range reports {
