@@ -34,12 +34,13 @@ type Status struct {
 
 	Endpoint          string `json:"endpoint"`
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// Version is "" if it is not known, because `hostctl init` did not install the host and the manager's image has no tag.
+	// Version is "" if Fairlead is not installed. It is also "" if it is not known, because `hostctl init` did not install the host and the
+	// manager's image has no tag.
 	Version string `json:"version,omitempty"`
 	Image   string `json:"image,omitempty"`
 
 	Manager  ManagerStatus `json:"manager"`
-	Webhooks string        `json:"webhooks"` // "Answer", or the error, or "not asked: " and the right that the user lacks
+	Webhooks string        `json:"webhooks"` // "Answer", "not installed", the error, or "not asked: " and the right that the user lacks
 	Members  []Group       `json:"members"`
 	Wrappers []Group       `json:"wrappers"`
 	// Clusters has the sums of the member counts of all wrappers. A member counts once for each wrapper that is placed on
@@ -56,6 +57,10 @@ const WebhooksAnswer = "Answer"
 // webhooksNotAsked is the beginning of Status.Webhooks if the user has no right to create wrappers, not even as a dry
 // run. That is no sign that the webhooks fail, so judge does not add this to Problems.
 const webhooksNotAsked = "not asked: "
+
+// webhooksNotInstalled is the value of Status.Webhooks if Fairlead is not installed on the host. After `hostctl uninstall` the host still
+// has the CRDs, so its API server accepts each test wrapper. The error about that would point at the network.
+const webhooksNotInstalled = "not installed"
 
 // ManagerStatus describes the manager's pods.
 type ManagerStatus struct {
@@ -100,6 +105,10 @@ func ReadStatus(ctx context.Context, cfg *rest.Config) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readStatus(ctx, c)
+}
+
+func readStatus(ctx context.Context, c connection) (*Status, error) {
 	found, err := c.discovery.ServerVersion()
 	if err != nil {
 		return nil, explain(err, c.endpoint)
@@ -116,8 +125,13 @@ func ReadStatus(ctx context.Context, cfg *rest.Config) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Webhooks = askWebhooks(ctx, c.Client)
 	s.ReadTime = metav1.NewTime(c.now())
+	if s.Image != "" || s.Manager.leads(s.ReadTime.Time) || len(h.webhooks) > 0 {
+		s.Webhooks = askWebhooks(ctx, c.Client)
+	} else {
+		// An uninstallation leaves the record of the version. A manager that was killed leaves a lease.
+		s.Version, s.Manager, s.Webhooks = "", ManagerStatus{}, webhooksNotInstalled
+	}
 	s.group(wrappers, members)
 	s.judge(s.ReadTime.Time)
 	return s, nil
@@ -232,6 +246,11 @@ func into(groups []Group, conditions []metav1.Condition, name string) []Group {
 	return groups
 }
 
+// leads reports whether a replica has renewed its lease in time.
+func (m *ManagerStatus) leads(now time.Time) bool {
+	return m.Leader != "" && now.Sub(m.Renewed.Time) <= leaseValid
+}
+
 // leaseValid is the largest age of a lease for which judge reports no problem. A leader renews the lease every few
 // seconds.
 const leaseValid = time.Minute
@@ -240,11 +259,15 @@ const leaseValid = time.Minute
 // restart of the manager.
 const observedWithin = time.Minute
 
-// judge sets Problems and Healthy. A wrapper that is not Ready counts as a problem only if it is degraded or stalled on a member, or if the
+// judge sets Problems, and Healthy if there are none. A wrapper that is not Ready counts as a problem only if it is degraded or stalled on a member, or if the
 // manager has written no status of it in time.
 func (s *Status) judge(now time.Time) {
 	problem := func(format string, args ...any) { s.Problems = append(s.Problems, fmt.Sprintf(format, args...)) }
 	s.Problems = []string{}
+	if s.Webhooks == webhooksNotInstalled { // without a manager, the states of members and wrappers are old
+		problem("Fairlead is not installed on this host: run `hostctl init`")
+		return
+	}
 	switch {
 	case s.Image == "" && s.Manager.Leader == "":
 		problem("no manager is installed: `hostctl init` installs it")
@@ -259,7 +282,7 @@ func (s *Status) judge(now time.Time) {
 	switch {
 	case s.Manager.Leader == "" && s.Image != "":
 		problem("no replica of the manager holds the lease, so no wrapper is pushed")
-	case s.Manager.Leader != "" && now.Sub(s.Manager.Renewed.Time) > leaseValid:
+	case s.Manager.Leader != "" && !s.Manager.leads(now):
 		problem("the leader, %s, last renewed its lease %s ago, so no wrapper is pushed", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
 	}
 	if s.Webhooks != WebhooksAnswer && !strings.HasPrefix(s.Webhooks, webhooksNotAsked) {

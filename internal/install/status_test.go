@@ -11,14 +11,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiversion "k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/clockskew"
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/join/cluster"
 )
 
@@ -34,7 +41,8 @@ func TestStatusNamesTheProblems(t *testing.T) {
 	}{
 		"all is well":                        {func(*Status) {}, ""},
 		"a manager outside the cluster":      {func(s *Status) { s.Image, s.Manager.Replicas, s.Manager.Ready = "", 0, 0 }, ""},
-		"nothing is installed":               {func(s *Status) { *s = Status{Webhooks: WebhooksAnswer} }, "no manager is installed"},
+		"no manager, but webhooks":           {func(s *Status) { *s = Status{Webhooks: WebhooksAnswer} }, "no manager is installed"},
+		"nothing is installed":               {func(s *Status) { s.Webhooks = webhooksNotInstalled }, "Fairlead is not installed on this host: run `hostctl init`"},
 		"no replicas":                        {func(s *Status) { s.Manager.Replicas, s.Manager.Ready = 0, 0 }, "the manager has 0 replicas"},
 		"one replica is missing":             {func(s *Status) { s.Manager.Ready = 1 }, "1 of 2 replicas of the manager are not ready"},
 		"a pod has trouble":                  {func(s *Status) { s.Manager.Troubles = []string{"pod a: x"} }, "pod a: x"},
@@ -55,6 +63,58 @@ func TestStatusNamesTheProblems(t *testing.T) {
 			s.judge(now)
 			if all := strings.Join(s.Problems, "\n"); s.Healthy != (tc.want == "") || !strings.Contains(all, tc.want) {
 				t.Errorf("want %q, got %t %s", tc.want, s.Healthy, all)
+			}
+		})
+	}
+}
+
+type serverVersion struct{}
+
+func (serverVersion) ServerVersion() (*apiversion.Info, error) {
+	return &apiversion.Info{GitVersion: "v1.36.3"}, nil
+}
+
+// `hostctl uninstall` leaves CRDs, wrappers, and the record of the version. A manager that was killed leaves its lease.
+func TestStatusOfAHostWithoutFairleadPointsToInitOnly(t *testing.T) {
+	renewed := func(age time.Duration) client.Object {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: manifests.Manager},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: new("manager-1"), RenewTime: new(metav1.NewMicroTime(time.Now().Add(-age)))}}
+	}
+	left := &v1alpha1.Federated{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	left.Status.Counts.Degraded = new(int32(1))
+	webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: manifests.Webhook}}
+	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: manifests.Manager,
+		Labels: map[string]string{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/component": "manager"}}}
+	manager.Spec.Selector = &metav1.LabelSelector{MatchLabels: manager.Labels}
+	manager.Spec.Template.Spec.Containers = []corev1.Container{{Image: "r.example/m:v0.1.0"}}
+	for name, tc := range map[string]struct {
+		objects     []client.Object
+		isInstalled bool
+	}{
+		"an empty host":                        {nil, false},
+		"after uninstall":                      {[]client.Object{left, Record("v0.1.0", nil), renewed(time.Hour)}, false},
+		"a manager outside the cluster":        {[]client.Object{renewed(time.Second)}, true},
+		"a Deployment of the manager":          {[]client.Object{manager}, true},
+		"a webhook configuration that is left": {[]client.Object{webhook}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := false
+			c := fake.NewClientBuilder().WithScheme(cluster.Scheme).WithObjects(tc.objects...).WithInterceptorFuncs(interceptor.Funcs{
+				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+					asked = true
+					return nil
+				},
+			}).Build()
+			s, err := readStatus(t.Context(), connection{Client: c, discovery: serverVersion{}, skew: &clockskew.Estimate{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone := cmp.Diff([]string{"Fairlead is not installed on this host: run `hostctl init`"}, s.Problems) == ""
+			if alone == tc.isInstalled || asked != tc.isInstalled || s.Healthy {
+				t.Errorf("asked the webhooks: %t; %+v", asked, s)
+			}
+			if !tc.isInstalled && (s.Webhooks != "not installed" || s.Version != "" || s.Manager.Leader != "") {
+				t.Errorf("%+v", s)
 			}
 		})
 	}

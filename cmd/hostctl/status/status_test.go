@@ -63,6 +63,28 @@ WRAPPERS   1, placed on 13 clusters in total: 1 updated, 1 healthy, 0 progressin
 	}
 }
 
+func TestAHostWithoutFairleadHasOneProblem(t *testing.T) {
+	s := &install.Status{Endpoint: "https://host:6443", KubernetesVersion: "v1.36.3", Webhooks: "not installed", Problems: []string{"Fairlead is not installed on this host: run `hostctl init`"}}
+	const want = `HOST       https://host:6443, Kubernetes v1.36.3
+version    unknown
+manager    not installed
+webhooks   not installed
+
+MEMBERS   0
+
+WRAPPERS   0, placed on 0 clusters in total: 0 updated, 0 healthy, 0 progressing, 0 degraded, 0 stalled, 0 held, 0 unreachable
+
+✗ Fairlead is not installed on this host: run ` + "`hostctl init`" + `
+`
+	out := &bytes.Buffer{}
+	if err := write(out, s, ""); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestAHostThatDoesNotAnswerIsAFailure(t *testing.T) {
 	t.Setenv("KUBECONFIG", "../unjoin/testdata/kubeconfig.yaml")
 	for args, want := range map[string]int{"": exit.Failed, "-o=xml": exit.Usage} {
