@@ -182,7 +182,9 @@ func summary(r *install.Result, o install.Options) string {
 		b.WriteString("init did not wait for the manager. `hostctl status` shows whether it runs.\n")
 	}
 	b.WriteString("Next: hostctl join NAME --cluster-kubeconfig FILE\n")
-	b.WriteString(warning)
+	if r.Changes > 0 && r.Before != r.Version { // a first installation, or another version; a repair only repeats what the user has read
+		b.WriteString(warning)
+	}
 	return b.String()
 }
 

@@ -88,6 +88,26 @@ func TestTheObjectsArePrintedWithoutACluster(t *testing.T) {
 	}
 }
 
+// The warning is for a person who installs a version for the first time. Later it would hide what else init has to tell.
+func TestTheWarningComesWithANewVersionOnly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before  string
+		changes int
+		warns   bool
+	}{
+		"the first installation": {"", 20, true},
+		"an upgrade":             {"v0.1.0", 3, true},
+		"a repair":               {"v0.2.0", 3, false},
+		"nothing to do":          {"v0.2.0", 0, false},
+		"nothing to do, on a host of unknown version": {"", 0, false},
+	} {
+		r := install.Result{Before: tc.before, Version: "v0.2.0", Changes: tc.changes}
+		if got := summary(&r, install.Options{}); strings.Contains(got, warning) != tc.warns {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+}
+
 func TestSummary(t *testing.T) {
 	result := install.Result{Version: "v0.2.0", Image: "r.example/m:v0.2.0", Replicas: 2, Changes: 20}
 	for name, tc := range map[string]struct {
