@@ -16,15 +16,15 @@ import (
 const (
 	// gap is the space between two columns.
 	gap = 2
-	// leastMessage is the width that a message needs beside the other columns. On a narrower terminal it stands below them.
+	// leastMessage is the width that a message needs beside the other columns. On a narrower terminal object and message stand below them.
 	leastMessage = 30
 )
 
 // columns are the columns before the message.
 var columns = []string{"LAST SEEN", "CLUSTER", "TYPE", "REASON", "OBJECT", "COUNT"}
 
-// typeColumn is the position of TYPE, which is colored for a warning.
-const typeColumn = 2
+// typeColumn is the position of TYPE, which is colored for a warning. objectColumn is that of OBJECT.
+const typeColumn, objectColumn = 2, 4
 
 // warning is the type of an event that tells of a failure.
 const warning = "Warning"
@@ -56,14 +56,14 @@ func (t *table) text(rows []row, now time.Time, to screen.Screen) string {
 	beside := to.Width == 0 || to.Width-head >= leastMessage
 	p := &screen.Page{Screen: to}
 	if begins {
-		title := t.line(columns, nil)
+		title := t.line(columns, beside, nil)
 		if beside {
 			title += "MESSAGE"
 		}
 		p.WriteString(p.Paint(screen.Bold, strings.TrimRight(title, " ")) + "\n")
 	}
 	for i := range rows {
-		line := t.line(cells[i], func(column int, text string) string {
+		line := t.line(cells[i], beside, func(column int, text string) string {
 			if column == typeColumn && rows[i].Type == warning {
 				return p.Paint(screen.Yellow, text)
 			}
@@ -75,7 +75,7 @@ func (t *table) text(rows []row, now time.Time, to screen.Screen) string {
 		}
 		p.WriteString(strings.TrimRight(line, " ") + "\n")
 		indent := t.widths[0] + gap
-		p.Add("", strings.Repeat(" ", indent), indent, rows[i].Message)
+		p.Add("", strings.Repeat(" ", indent), indent, cells[i][objectColumn]+": "+rows[i].Message)
 	}
 	return p.String()
 }
@@ -87,10 +87,14 @@ func (t *table) widen(cells []string) {
 	}
 }
 
-// line pads the cells to the widths of the columns. paint may be nil; it colors a cell without its padding.
-func (t *table) line(cells []string, paint func(column int, text string) string) string {
+// line pads the cells to the widths of the columns, and leaves out OBJECT if withObject is false. paint may be nil; it colors a cell
+// without its padding.
+func (t *table) line(cells []string, withObject bool, paint func(column int, text string) string) string {
 	var b strings.Builder
 	for i, cell := range cells {
+		if i == objectColumn && !withObject {
+			continue
+		}
 		padding := strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(cell)+gap)
 		if paint != nil {
 			cell = paint(i, cell)
