@@ -220,7 +220,7 @@ func (o *Options) tell(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if !o.told[line] {
 		o.told[line] = true
-		_, _ = fmt.Fprintln(o.ErrOut, line)
+		screen.Tell(o.ErrOut, "", "", line)
 	}
 }
 

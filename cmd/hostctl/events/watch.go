@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
@@ -48,7 +49,7 @@ func (o *Options) watch(ctx context.Context, out *table) error {
 			return err
 		case err != nil && !f.silent:
 			f.silent = true
-			_, _ = fmt.Fprintf(o.ErrOut, "• the host does not answer, hostctl tries again: %s\n", plain.Error(err))
+			screen.Tell(o.ErrOut, "", "", "• the host does not answer, hostctl tries again: "+plain.Error(err))
 		}
 		if o.Pause(ctx) != nil {
 			return nil

@@ -43,7 +43,7 @@ func (f *follower) show(r *v1alpha1.MemberReport) error {
 	known, isFollowed := f.messages[about]
 	if !isFollowed {
 		known = r.Status.Message
-		f.tell("%s", f.heading(f.wrapper, r))
+		f.tellHeading(f.wrapper, r)
 	}
 	message := r.Status.Message
 	if there := containersOf([]v1alpha1.MemberReport{*r}); f.Container != "" && len(there) > 0 && !slices.Contains(there, f.Container) {
@@ -106,8 +106,4 @@ func (f *follower) print(r *v1alpha1.MemberReport, c *v1alpha1.ObservedContainer
 		}
 	}
 	return nil
-}
-
-func (f *follower) tell(format string, args ...any) {
-	_, _ = fmt.Fprintf(f.ErrOut, format+"\n", args...)
 }

@@ -46,7 +46,7 @@ func newCommand(o *Options) *cobra.Command {
 		Short: "Show the ends of the logs of a wrapper's failing containers, or of one of its objects, on its clusters",
 		Long: `logs prints the ends of the logs of containers on the clusters of a wrapper. Each line begins with [CLUSTER/POD/CONTAINER]. Standard
 output has only these lines. Standard error has a line for each object: from which cluster the logs are, which clusters show the
-same, the reason, and how long ago the manager received the logs.
+same, the reason, and how long ago the manager received the logs. On a terminal these lines are wrapped. The lines of logs are not.
 
 Without --object, -f and --since, logs prints what the host has: the logs of containers that fail. The collector on each cluster sends them without a
 request, the last lines, up to 4 KiB of each log and 8 KiB for an object. Clusters that show the same share one log. The logs of a
@@ -183,9 +183,9 @@ func (o *Options) print(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport, pro
 // tellNone writes to standard error which of the members that --cluster names have no report, and why there is no log.
 func (o *Options) tellNone(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) {
 	for _, name := range evidence.Unreported(reports, w, o.Clusters) {
-		_, _ = fmt.Fprintln(o.ErrOut, o.noReport(w, name))
+		o.tell("%s", o.noReport(w, name))
 	}
 	if !slices.ContainsFunc(reports, func(r v1alpha1.MemberReport) bool { return len(r.Status.Containers) > 0 }) {
-		_, _ = fmt.Fprintln(o.ErrOut, o.whyNone(w))
+		o.tell("%s", o.whyNone(w))
 	}
 }

@@ -21,7 +21,7 @@ import (
 func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) error {
 	for i := range reports {
 		r := &reports[i]
-		_, _ = fmt.Fprintln(o.ErrOut, o.heading(w, r))
+		o.tellHeading(w, r)
 		for j := range r.Status.Containers {
 			c := &r.Status.Containers[j]
 			where := placeOf(r, c)
@@ -30,7 +30,7 @@ func (o *Options) printLogs(w v1alpha1.Wrapper, reports []v1alpha1.MemberReport)
 				log, missing = c.PreviousLog, "it has no log of an earlier run; the log without --previous has the last run"
 			}
 			if log == "" {
-				_, _ = fmt.Fprintf(o.ErrOut, "%s: %s: %s\n", where, stateOf(c), missing)
+				o.tell("%s: %s: %s", where, stateOf(c), missing)
 				continue
 			}
 			if err := o.write(where, lastLines(log, o.Tail)); err != nil {
@@ -56,12 +56,17 @@ func (o *Options) write(where string, lines []string) error {
 	return err
 }
 
-// heading returns the line about a report: the member that sent the evidence, the other members that show the same failure, the object,
-// the reason and the age.
-func (o *Options) heading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) string {
+// tell writes a line to standard error.
+func (o *Options) tell(format string, args ...any) {
+	screen.Tell(o.ErrOut, "", "", fmt.Sprintf(format, args...))
+}
+
+// tellHeading writes the line about a report to standard error: the member that sent the evidence, the other members that show the same
+// failure, the object, the reason and the age.
+func (o *Options) tellHeading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) {
 	s := &r.Status
 	isAsked := r.Spec.Request != ""
-	text := fmt.Sprintf("%s%s: %s", s.Cluster, sameAs(r), evidence.ObjectOf(r))
+	text := fmt.Sprintf("%s: %s", sameAs(r), evidence.ObjectOf(r))
 	if s.Reason != "" && !isAsked {
 		text += ": " + s.Reason
 	}
@@ -82,7 +87,8 @@ func (o *Options) heading(w v1alpha1.Wrapper, r *v1alpha1.MemberReport) string {
 			text += ", so this is what the manager received before"
 		}
 	}
-	return text
+	first, rest, _ := strings.Cut(s.Cluster+text, " ")
+	screen.Tell(o.ErrOut, screen.Bold, first+" ", rest)
 }
 
 // sameAs returns the words about the other members of a report; "" if there are none.

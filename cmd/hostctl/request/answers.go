@@ -108,7 +108,7 @@ func (s *Session) Follow(ctx context.Context, show func(*v1alpha1.MemberReport) 
 		}
 		if text := p.line(); shown[about] != text && (!p.begins || isLate == nil && !hasAnswered[about]) {
 			shown[about] = text
-			_, _ = fmt.Fprintln(s.ErrOut, text)
+			s.tell(text)
 		}
 	}
 	updates := s.Updates(ctx)
@@ -163,7 +163,7 @@ func (s *Session) begin() {
 	}
 	for _, about := range s.request.Subjects {
 		if members := asked[about.Object]; members != nil {
-			_, _ = fmt.Fprintf(s.ErrOut, "• asking %s for the %s\n", strings.Join(members, ", "), s.request.title(&about.Object))
+			s.tell(fmt.Sprintf("• asking %s for the %s", strings.Join(members, ", "), s.request.title(&about.Object)))
 		}
 		delete(asked, about.Object)
 	}

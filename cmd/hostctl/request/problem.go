@@ -57,7 +57,7 @@ func (p *Problem) line() string {
 func (s *Session) Tell(problems []*Problem) error {
 	for _, p := range problems {
 		p.ends = true // the command waits no longer
-		_, _ = fmt.Fprintln(s.ErrOut, p.line())
+		s.tell(p.line())
 	}
 	if len(problems) == 0 {
 		return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
@@ -112,9 +113,12 @@ func (s *Session) delete(ctx context.Context) {
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // a conflict means another uid: a later report of this name
 			continue
 		}
-		_, _ = fmt.Fprintf(s.ErrOut, "• MemberReport %s/%s with the request to %s was not deleted, and stays until %s: %s\n", r.Namespace, r.Name, r.Spec.Cluster,
-			r.Spec.Expires.Format(time.TimeOnly), plain.Error(s.request.refused("delete", &r.Spec.Object, err)))
+		s.tell(fmt.Sprintf("• MemberReport %s/%s with the request to %s was not deleted, and stays until %s: %s", r.Namespace, r.Name, r.Spec.Cluster,
+			r.Spec.Expires.Format(time.TimeOnly), plain.Error(s.request.refused("delete", &r.Spec.Object, err))))
 	}
 }
+
+// tell writes a line about the progress.
+func (c *Client) tell(text string) { screen.Tell(c.ErrOut, "", "", text) }
 
 func pause(ctx context.Context) error { return connect.Pause(ctx, pauseBetweenWatches) }

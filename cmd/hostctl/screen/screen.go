@@ -61,6 +61,13 @@ func (s Screen) Paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
+// Tell writes a line to standard error for the user: first the text head, in the given color, then the text. On a terminal it wraps the line.
+func Tell(to io.Writer, color, head, text string) {
+	p := &Page{Screen: Of(to)}
+	p.Add(color, head, 2, text)
+	_, _ = io.WriteString(to, p.String()) // an error here cannot be shown: stderr is closed
+}
+
 // Page collects lines for a screen.
 type Page struct {
 	Screen
