@@ -100,7 +100,8 @@ answer or hostctl failed, 2 for wrong usage.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the lines may be of another cluster with the same failure. With --object, -f or --since: the clusters to ask")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "show only failures that these clusters have; the lines may be of another cluster with the same failure. "+
+		"With --object, -f or --since: the clusters to ask")
 	f.StringVar(&o.Object, "object", "", "show only the containers of this object of the wrapper, for example Deployment/web; ask the clusters if the host has no log of it")
 	f.BoolVarP(&o.Follow, "follow", "f", false, "ask clusters, go on, and print new lines")
 	f.DurationVar(&o.Since, "since", 0, "ask clusters for lines that are not older than this, for example 90s, 10m or 2h (0: all lines)")
