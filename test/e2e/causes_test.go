@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -61,28 +60,6 @@ func kubeconfigAs(user string) string {
 	return path
 }
 
-// fault is something wrong on a member, and what the host has to tell about it. docs/troubleshooting.md has a table of these cases.
-type fault struct {
-	number  string // in that table
-	name    string
-	wrapper *build.Builder[*v1alpha1.Federated] // its namespace is set by the spec
-	state   v1alpha1.ClusterState
-	reason  string
-	words   []string
-	// sign is the kind of the object on the member whose creation is the first sign of the fault; "" for an event.
-	sign string
-	// prepare creates the namespace on the member, and the cause of the fault. It is nil if the wrapper alone causes the fault.
-	prepare func(ctx context.Context, member *TestCluster, namespace string)
-
-	placed *v1alpha1.Federated
-	// told is the time at which the line first had the reason and the words. The state Degraded can come later: it waits until the
-	// collector finds the same reason a second time.
-	told time.Time
-}
-
-// member returns the only member on which the wrapper is placed.
-func (f *fault) member() string { return f.wrapper.Obj().Spec.Placement.Clusters.Names[0] }
-
 // faultsOfPods are the faults of pods, quotas and claims. On member-1, taint is the value of the label e2e.fairlead.dev/reserved of a node
 // with a taint, noVolumes is a class whose provisioner does not exist, and late is a class that waits for the first consumer.
 func faultsOfPods(taint, noVolumes, late string) []*fault {
@@ -92,29 +69,29 @@ func faultsOfPods(taint, noVolumes, late string) []*fault {
 	degraded, progressing := v1alpha1.StateDegraded, v1alpha1.StateProgressing
 	return []*fault{
 		{number: "1", name: "image", wrapper: one(simulatedFailure("web", "ImagePullBackOff")), state: degraded, reason: "ImagePullBackOff",
-			words: []string{"Deployment web: pod web-", "container app: its image shop/app:9 cannot be pulled: shop/app:9: not found"}},
+			sign: podFails, words: []string{"Deployment web: pod web-", "container app: its image shop/app:9 cannot be pulled: shop/app:9: not found"}},
 		{number: "2", name: "crash", wrapper: one(simulatedFailure("web", "CrashLoopBackOff")), state: degraded, reason: "CrashLoopBackOff",
-			words: []string{"ended with exit code 1 (Error) after 5 restarts", "from its log: This pod is simulated"}},
+			sign: podFails, words: []string{"ended with exit code 1 (Error) after 5 restarts", "from its log: This pod is simulated"}},
 		{number: "3", name: "memory", wrapper: one(simulatedFailure("web", "OOMKilled")), state: degraded, reason: "OOMKilled",
-			words: []string{"container app used more memory than its limit of 64Mi and was killed"}},
+			sign: podFails, words: []string{"container app used more memory than its limit of 64Mi and was killed"}},
 		{number: "4", name: "unready", wrapper: one(simulatedFailure("web", "NotReady")), state: progressing, reason: v1alpha1.ReasonPodNotReady,
-			words: []string{"container app runs and is not ready"}},
+			sign: podFails, words: []string{"container app runs and is not ready"}},
 		{number: "5", name: "cpu", wrapper: one(withPods("web", "", `containers: [{name: app, image: a, resources: {requests: {cpu: "1000"}}}]`)), state: progressing,
-			reason: "Unschedulable", words: []string{"it cannot be scheduled", "Insufficient cpu"}},
+			reason: "Unschedulable", sign: podFails, words: []string{"it cannot be scheduled", "Insufficient cpu"}},
 		{number: "6", name: "taint", wrapper: one(withPods("web", "", `containers: [{name: app, image: a}], nodeSelector: {e2e.fairlead.dev/reserved: `+taint+`}`)),
-			state: progressing, reason: "Unschedulable", words: []string{"untolerated taint"}},
+			state: progressing, reason: "Unschedulable", sign: podFails, words: []string{"untolerated taint"}},
 		{number: "7", name: "quota", wrapper: one(withPods("web", "", `containers: [{name: app, image: a}]`)), state: degraded, reason: "FailedCreate",
-			words: []string{"its pods cannot be created", "exceeded quota: none"}, prepare: allowNoPods},
+			sign: conditionTrue("ReplicaSet.v1.apps", "ReplicaFailure"), words: []string{"its pods cannot be created", "exceeded quota: none"}, prepare: allowNoPods},
 		// The claim is the cause, and the pod that waits for it the consequence.
 		{number: "8", name: "class", wrapper: one(claimOf("data", "no-such-class"),
 			withPods("web", "", `containers: [{name: app, image: a}], volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]`)),
-			state: degraded, reason: v1alpha1.ReasonClassNotFound, words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
+			state: degraded, reason: v1alpha1.ReasonClassNotFound, sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
 		{number: "9", name: "provisioner", wrapper: one(claimOf("data", noVolumes)), state: progressing, reason: v1alpha1.ReasonClaimPending,
-			words: []string{"PersistentVolumeClaim data", "waiting for nobody.example.com to provision a volume"}},
+			sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "waiting for nobody.example.com to provision a volume"}},
 		{number: "10", name: "no-default", wrapper: build.Federated("web").To("member-2").With(build.Claim("data")), state: degraded,
-			reason: v1alpha1.ReasonNoDefaultClass, words: []string{"no class of this cluster is the default"}, prepare: withoutDefaultClass},
+			reason: v1alpha1.ReasonNoDefaultClass, sign: created("PersistentVolumeClaim"), words: []string{"no class of this cluster is the default"}, prepare: withoutDefaultClass},
 		{number: "11", name: "consumer", wrapper: one(claimOf("data", late)), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
-			words: []string{"provisions a volume when a pod uses the claim"}},
+			sign: created("PersistentVolumeClaim"), words: []string{"provisions a volume when a pod uses the claim"}},
 		{number: "20", name: "webhook", wrapper: one(build.ConfigMap("settings")), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonRefused,
 			words: []string{"ConfigMap settings", "not on a Friday"}, prepare: refuseConfigMaps},
 		{number: "21", name: "crd", wrapper: one(custom("Nowhere", "none")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonAPINotServed,
@@ -143,20 +120,21 @@ func faultsOfOLM(ctx context.Context) []*fault {
 	second := operatorGroup(shops[4])
 	second.SetName("second")
 	return []*fault{
+		// The condition ResolutionFailed has no time.
 		{number: "12", name: "package", wrapper: subscribed(shops[0], "no-such-package", "stable", "demo-catalog", "olm", "Automatic", operatorGroup(shops[0])),
-			state: degraded, reason: "ResolutionFailed", words: []string{"no operators found in package no-such-package"}},
+			state: degraded, reason: "ResolutionFailed", sign: created("Subscription"), words: []string{"no operators found in package no-such-package"}},
 		{number: "13", name: "channel", wrapper: subscribed(shops[1], demooperator.Name, "no-such-channel", "demo-catalog", "olm", "Automatic", operatorGroup(shops[1])),
-			state: degraded, reason: "ResolutionFailed", words: []string{"no operators found in channel no-such-channel"}},
+			state: degraded, reason: "ResolutionFailed", sign: created("Subscription"), words: []string{"no operators found in channel no-such-channel"}},
 		{number: "14", name: "catalog", wrapper: subscribed(shops[2], demooperator.Name, "stable", "gone", shops[2], "Automatic", operatorGroup(shops[2]), gone),
-			state: degraded, reason: "TRANSIENT_FAILURE", words: []string{"CatalogSource gone", "127.0.0.1:1"}},
+			state: degraded, reason: "TRANSIENT_FAILURE", sign: notConnected, words: []string{"CatalogSource gone", "127.0.0.1:1"}},
 		{number: "15", name: "no-group", wrapper: subscribed(shops[3], demooperator.Name, "stable", "demo-catalog", "olm", "Automatic"),
-			state: degraded, reason: v1alpha1.ReasonNoOperatorGroup, words: []string{"Subscription demo", "no OperatorGroup"}},
+			state: degraded, reason: v1alpha1.ReasonNoOperatorGroup, sign: created("Subscription"), words: []string{"Subscription demo", "no OperatorGroup"}},
 		{number: "16", name: "two-groups", wrapper: subscribed(shops[4], demooperator.Name, "stable", "demo-catalog", "olm", "Automatic", operatorGroup(shops[4]), second),
-			state: degraded, reason: v1alpha1.ReasonTooManyOperatorGroups, words: []string{"Subscription demo", "more than one OperatorGroup"}},
-		{number: "17", name: "requirements", wrapper: own(olm.Bundle{Version: "v1.0.0", MinKubeVersion: "99.0.0"}), state: v1alpha1.StateProgressing, reason: "RequirementsNotMet", sign: csvKind, words: []string{demoCSV("v1.0.0"), "minKubeVersion (99.0.0)"}},
-		{number: "18", name: "operator", wrapper: own(olm.Bundle{Version: "v1.0.0", Crashes: true}), state: degraded, reason: "CrashLoopBackOff", sign: "Pod", words: []string{"from its log: This pod is simulated"}},
+			state: degraded, reason: v1alpha1.ReasonTooManyOperatorGroups, sign: created("Subscription"), words: []string{"Subscription demo", "more than one OperatorGroup"}},
+		{number: "17", name: "requirements", wrapper: own(olm.Bundle{Version: "v1.0.0", MinKubeVersion: "99.0.0"}), state: v1alpha1.StateProgressing, reason: "RequirementsNotMet", sign: created(csvKind), words: []string{demoCSV("v1.0.0"), "minKubeVersion (99.0.0)"}},
+		{number: "18", name: "operator", wrapper: own(olm.Bundle{Version: "v1.0.0", Crashes: true}), state: degraded, reason: "CrashLoopBackOff", sign: podFails, words: []string{"from its log: This pod is simulated"}},
 		{number: "19", name: "approval", wrapper: subscribed(shops[5], demooperator.Name, "stable", "demo-catalog", "olm", "Manual", operatorGroup(shops[5])),
-			state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonApprovalRequired, sign: planKind, words: []string{"InstallPlan ", "waits for approval"}},
+			state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonApprovalRequired, sign: created(planKind), words: []string{"InstallPlan ", "waits for approval"}},
 	}
 }
 
@@ -193,85 +171,6 @@ func refuseConfigMaps(ctx context.Context, member *TestCluster, namespace string
 			Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}},
 		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "not-the-clusters-own", Expression: "object.metadata.name == 'settings'"}},
 	}, func(context.Context) string { return "not on a Friday" })
-}
-
-// firstSign returns the time at which the member first showed the fault, and a description of the sign. The sign is the creation of the first object
-// of kind f.sign in the namespace. If f.sign is "", it is the first Warning event there. If firstSign finds no sign, it returns the
-// creation of the wrapper, which is earlier.
-func (f *fault) firstSign(ctx context.Context) (at time.Time, of string) {
-	GinkgoHelper()
-	at, of = f.placed.CreationTimestamp.Time, "creation of the wrapper"
-	if f.sign != "" {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(gvkOf(f.sign))
-		Expect(fleet.Member(f.member()).List(ctx, list, client.InNamespace(f.placed.Namespace))).To(Succeed())
-		for i := range list.Items {
-			if made := list.Items[i].GetCreationTimestamp().Time; i == 0 || made.Before(at) {
-				at, of = made, "creation of the "+list.Items[i].GetKind()
-			}
-		}
-		return at, of
-	}
-	events := &corev1.EventList{}
-	Expect(fleet.Member(f.member()).List(ctx, events, client.InNamespace(f.placed.Namespace))).To(Succeed())
-	for i := range events.Items {
-		if e := &events.Items[i]; e.Type == corev1.EventTypeWarning && (of != "first Warning event" || e.CreationTimestamp.Time.Before(at)) {
-			at, of = e.CreationTimestamp.Time, "first Warning event"
-		}
-	}
-	return at, of
-}
-
-// isTold reports whether the wrapper's line on the host now has the reason and the words of the fault, and also its final state.
-func (f *fault) isTold(ctx context.Context) bool {
-	if fleet.Host.Get(ctx, keyOf(f.placed), f.placed) != nil {
-		return false
-	}
-	line := lineOf(f.placed, f.member())
-	if line.Reason != f.reason {
-		return false
-	}
-	for _, word := range f.words {
-		if !strings.Contains(line.Message, word) {
-			return false
-		}
-	}
-	if f.told.IsZero() {
-		f.told = time.Now()
-	}
-	return line.State == f.state
-}
-
-// expectTold makes all faults at once, and waits until the host tells each of them. It adds to the spec's report how long that took, and what
-// hostctl shows.
-func expectTold(ctx context.Context, faults []*fault, within time.Duration) {
-	GinkgoHelper()
-	for _, f := range faults {
-		if f.wrapper.Obj().Namespace == "" {
-			f.wrapper.In(newShop(ctx))
-		}
-		if f.prepare != nil {
-			f.prepare(ctx, fleet.Member(f.member()), f.wrapper.Obj().Namespace)
-		}
-	}
-	for _, f := range faults {
-		f.placed = author(ctx, f.wrapper)
-	}
-	Eventually(ctx, func(g Gomega) {
-		var untold []string
-		for _, f := range faults {
-			if !f.isTold(ctx) {
-				line := lineOf(f.placed, f.member())
-				untold = append(untold, fmt.Sprintf("case %s (%s) has %s %s: %s", f.number, f.name, line.State, line.Reason, line.Message))
-			}
-		}
-		g.Expect(untold).To(BeEmpty())
-	}).WithTimeout(within).Should(Succeed())
-	for _, f := range faults {
-		sign, of := f.firstSign(ctx)
-		AddReportEntry(fmt.Sprintf("case %s (%s): told %.0f s after the %s", f.number, f.name, f.told.Sub(sign).Seconds(), of),
-			fleet.Hostctl(ctx, "describe", f.placed.Name, "-n", f.placed.Namespace).Stdout)
-	}
 }
 
 var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, needsProcesses, func() {

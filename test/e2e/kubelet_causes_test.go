@@ -21,24 +21,24 @@ func faultsOfKubelets() []*fault {
 	degraded, progressing := v1alpha1.StateDegraded, v1alpha1.StateProgressing
 	return []*fault{
 		{number: "1", name: "image", wrapper: one(deployment(`{name: app, image: "registry.invalid/nothing:1"}`, "")), state: degraded, reason: "ImagePullBackOff",
-			words: []string{"Deployment web: pod web-", "its image registry.invalid/nothing:1 cannot be pulled"}},
+			sign: podFails, words: []string{"Deployment web: pod web-", "its image registry.invalid/nothing:1 cannot be pulled"}},
 		{number: "2", name: "crash", wrapper: one(deployment(container("crash"), "")), state: degraded, reason: "CrashLoopBackOff",
-			words: []string{"ended with exit code 1", "from its log: Error: the test pod ends with an error"}},
+			sign: podFails, words: []string{"ended with exit code 1", "from its log: Error: the test pod ends with an error"}},
 		{number: "3", name: "memory", wrapper: one(deployment(with(container("eat"), "resources: {limits: {memory: 32Mi}}"), "")), state: degraded, reason: "OOMKilled",
-			words: []string{"container app used more memory than its limit of 32Mi and was killed"}},
+			sign: podFails, words: []string{"container app used more memory than its limit of 32Mi and was killed"}},
 		{number: "4", name: "unready", wrapper: one(deployment(with(container("serve"), "readinessProbe: {tcpSocket: {port: 1}, periodSeconds: 1}"), "")),
-			state: progressing, reason: v1alpha1.ReasonPodNotReady, words: []string{"container app runs and is not ready"}},
+			state: progressing, reason: v1alpha1.ReasonPodNotReady, sign: podFails, words: []string{"container app runs and is not ready"}},
 		{number: "5", name: "cpu", wrapper: one(deployment(with(container("serve"), `resources: {requests: {cpu: "1000"}}`), "")), state: progressing,
-			reason: "Unschedulable", words: []string{"it cannot be scheduled", "Insufficient cpu"}},
+			reason: "Unschedulable", sign: podFails, words: []string{"it cannot be scheduled", "Insufficient cpu"}},
 		{number: "6", name: "taint", wrapper: one(deployment(container("serve"), `, nodeSelector: {node-role.kubernetes.io/control-plane: ""}`)), state: progressing,
-			reason: "Unschedulable", words: []string{"untolerated taint"}},
+			reason: "Unschedulable", sign: podFails, words: []string{"untolerated taint"}},
 		{number: "7", name: "quota", wrapper: one(deployment(container("serve"), "")), state: degraded, reason: "FailedCreate",
-			words: []string{"its pods cannot be created", "exceeded quota: none"}, prepare: allowNoPods},
+			sign: conditionTrue("ReplicaSet.v1.apps", "ReplicaFailure"), words: []string{"its pods cannot be created", "exceeded quota: none"}, prepare: allowNoPods},
 		{number: "8", name: "class", wrapper: one(claimOf("data", "no-such-class"),
 			deployment(container("serve"), ", volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]")),
-			state: degraded, reason: v1alpha1.ReasonClassNotFound, words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
+			state: degraded, reason: v1alpha1.ReasonClassNotFound, sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
 		{number: "11", name: "consumer", wrapper: one(build.Claim("data")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
-			words: []string{"provisions a volume when a pod uses the claim"}},
+			sign: created("PersistentVolumeClaim"), words: []string{"provisions a volume when a pod uses the claim"}},
 	}
 }
 
