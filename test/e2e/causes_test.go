@@ -138,12 +138,23 @@ func faultsOfOLM(ctx context.Context) []*fault {
 	}
 }
 
+// unreachableWithin bounds the time from the stop of a member's API server until the host tells it.
+const unreachableWithin = 40 * time.Second
+
 // allowNoPods makes the namespace on the member, with a quota of no pods.
 func allowNoPods(ctx context.Context, member *TestCluster, namespace string) {
 	GinkgoHelper()
 	member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	member.create(ctx, build.Manifest(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: none, namespace: %s}, spec: {hard: {pods: "0"}}}`, namespace))
+	noPods(ctx, member, namespace)
+}
+
+// noPods gives a namespace on the member a quota of no pods, and waits until the quota holds.
+func noPods(ctx context.Context, member *TestCluster, namespace string) *unstructured.Unstructured {
+	GinkgoHelper()
+	quota := build.Manifest(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: none, namespace: %s}, spec: {hard: {pods: "0"}}}`, namespace)
+	member.create(ctx, quota)
 	Eventually(ctx, member.field("ResourceQuota", namespace, "none", "status", "hard")).ShouldNot(BeNil())
+	return quota
 }
 
 // withoutDefaultClass makes the member's default StorageClass an ordinary one until the end of the spec.
@@ -227,22 +238,37 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 	}, SpecTimeout(6*time.Minute))
 
 	It("is told with its evidence after the pod is gone, the member does not answer, and the manager was restarted", func(ctx SpecContext) {
-		shop, lost := newShop(ctx), fleet.Member("member-2")
-		web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").With(simulatedFailure("web", "CrashLoopBackOff")))
-		Eventually(ctx, reportsIn(ctx, shop)).Should(ConsistOf(HaveField("Status.Clusters", ConsistOf("member-1", "member-2"))),
+		shop, present, lost := newShop(ctx), fleet.Member("member-1"), fleet.Member("member-2")
+		web := author(ctx, build.Federated("web").In(shop).To(present.Name, lost.Name).With(simulatedFailure("web", "CrashLoopBackOff")))
+		Eventually(ctx, reportsIn(ctx, shop)).Should(ConsistOf(HaveField("Status.Clusters", ConsistOf(present.Name, lost.Name))),
 			"members with the same fault must share a report")
+
+		By("deleting the pod on a member whose quota lets no other pod replace it")
+		pods := present.pods(ctx, shop, "web")
+		Expect(pods).To(HaveLen(1))
+		quota := noPods(ctx, present, shop)
+		Expect(present.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(shop), client.GracePeriodSeconds(0))).To(Succeed())
+		Eventually(ctx, reread(ctx, web)).Should(haveLine(present.Name, v1alpha1.StateDegraded, "FailedCreate", "exceeded quota: none"))
+		Expect(present.pods(ctx, shop, "web")).To(BeEmpty())
+
 		fleet.Outage(ctx, lost.Name)
 		stopped := time.Now()
-		Eventually(ctx, reread(ctx, web)).WithTimeout(40 * time.Second).Should(haveLine(lost.Name, v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable))
-		AddReportEntry("case 22: seconds until the host told that the member is unreachable", int(time.Since(stopped).Seconds()))
-		Expect(fleet.Member("member-1").DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(shop), client.GracePeriodSeconds(0))).To(Succeed())
-		// The function shows checks that hostctl prints the log of the lost member, and returns the standard error of hostctl.
-		shows := func(g Gomega) string {
-			logs := fleet.Hostctl(ctx, "logs", web.Name, "-n", shop, "--cluster", lost.Name)
+		Eventually(ctx, reread(ctx, web)).WithTimeout(unreachableWithin).Should(haveLine(lost.Name, v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable))
+		AddReportEntry(fmt.Sprintf("case 22: told %.1f s after the API server stopped", time.Since(stopped).Seconds()),
+			fleet.Hostctl(ctx, "describe", web.Name, "-n", shop).Stdout)
+		// logsOf checks that hostctl prints a log for a member, and returns the standard error of hostctl.
+		logsOf := func(g Gomega, member, prefix string) string {
+			logs := fleet.Hostctl(ctx, "logs", web.Name, "-n", shop, "--cluster", member)
 			g.Expect(logs.Code).To(BeZero(), logs.Stderr)
-			g.Expect(logs.Stdout).To(ContainSubstring("This pod is simulated"))
+			g.Expect(logs.Stdout).To(MatchRegexp(`(?m)^\[` + prefix + `/app\] This pod is simulated`))
 			return logs.Stderr
 		}
+		shows := func(g Gomega) string {
+			g.Expect(logsOf(g, present.Name, present.Name+"/"+pods[0].Name)).To(ContainSubstring("FailedCreate"))
+			return logsOf(g, lost.Name, "member-[12]/web-[^/]+") // both members showed the same, so the host may have kept the log of either
+		}
+		logs := fleet.Hostctl(ctx, "logs", web.Name, "-n", shop, "--cluster", lost.Name)
+		AddReportEntry("case 22: the last evidence of the member", logs.Stdout+logs.Stderr)
 		Expect(shows(Default)).To(ContainSubstring("Unreachable"))
 
 		By("still, after a restart of the manager")
@@ -251,11 +277,12 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		Expect(syscall.Kill(fleet.Manager(ctx).PID, syscall.SIGKILL)).To(Succeed())
 		Eventually(ctx, leader).WithTimeout(afterKill).ShouldNot(Or(Equal(before), BeEmpty()))
 		// Before the new manager has tried to read the member, the line says that it has not read the member yet, and not Unreachable.
-		Eventually(ctx, func() string { return shows(Default) }).WithTimeout(afterKill).Should(ContainSubstring("Unreachable"))
+		Eventually(ctx, shows).WithTimeout(afterKill).Should(ContainSubstring("Unreachable"))
 		Consistently(ctx, shows).WithTimeout(3 * time.Second).ShouldNot(BeEmpty())
 
 		By("until the member answers again and is well")
 		Expect(fleet.Start(ctx, lost.Name)).To(Succeed())
+		Expect(present.Delete(ctx, quota)).To(Succeed())
 		edit(ctx, web, func(w *v1alpha1.Federated) {
 			w.Spec.Objects[0] = build.Raw(withPods("web", "", `containers: [{name: app, image: "shop/app:10"}]`))
 		})
