@@ -31,12 +31,18 @@ func (c *TestCluster) operatorImages(namespace string) func(context.Context) []s
 	}
 }
 
+// olmInPods returns the OLM that runs in pods of member.
+func olmInPods(member *TestCluster) olm.Pods {
+	GinkgoHelper()
+	config, err := fleet.RESTConfig(member.Name)
+	Expect(err).NotTo(HaveOccurred())
+	return olm.Pods{REST: config, Image: kindclusters.OLMImage}
+}
+
 var _ = withKubelets("When OLM and its operators run in pods", func() {
 	It("a Subscription installs the demo operator as a pod, which serves, and upgrades it when a version is published", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member(kindclusters.OLMMember)
-		config, err := fleet.RESTConfig(member.Name)
-		Expect(err).NotTo(HaveOccurred())
-		pods := olm.Pods{REST: config, Image: kindclusters.OLMImage}
+		pods := olmInPods(member)
 		Expect(pods.Install(ctx, olm.Bundle{Version: "v1.0.0"})).To(Succeed())
 
 		operator := author(ctx, build.Federated("operator").In(shop).To(member.Name).
@@ -61,5 +67,19 @@ spec: {message: Hello, recipients: [ada]}`, demooperator.GroupVersion, demoopera
 		remove(ctx, operator)
 		Eventually(ctx, told(shop, "operator", v1alpha1.ReasonOperatorLeft)).Should(ConsistOf(ContainSubstring(demoCSV("v1.1.0"))))
 		Expect(member.operatorImages(shop)(ctx)).To(HaveLen(1), "the operator stays")
+	}, SpecTimeout(specWithin))
+
+	It("the cause of a fault of an operator is told at the host, with a line of the operator's log", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member(kindclusters.OLMMember)
+		pods := olmInPods(member)
+		DeferCleanup(func(ctx SpecContext) { Expect(pods.Install(ctx, olm.Bundle{Version: "v1.0.0"})).To(Succeed()) }, NodeTimeout(podsWithin))
+		Expect(pods.Install(ctx, olm.Bundle{Version: "v1.2.0", Crashes: true})).To(Succeed())
+		operator := &fault{number: "18", name: "operator", state: v1alpha1.StateDegraded, reason: "CrashLoopBackOff", sign: podFails,
+			words:   []string{"Subscription demo: pod demo-operator-", "container operator ended with exit code 1", "from its log: ", "no such file or directory"},
+			wrapper: build.Federated("operator").In(shop).To(member.Name).With(operatorGroup(shop), subscription(demooperator.Name, "Manual")).UpTo("demo", demoCSV("v1.2.0"))}
+		expectTold(ctx, []*fault{operator}, podsWithin)
+		logs := fleet.Hostctl(ctx, "logs", operator.placed.Name, "-n", shop)
+		Expect(logs.Code).To(BeZero(), logs.Stderr)
+		Expect(logs.Stdout).To(MatchRegexp(`(?m)^\[` + member.Name + `/demo-operator-[^/]+/operator\] .*no such file or directory`))
 	}, SpecTimeout(specWithin))
 })

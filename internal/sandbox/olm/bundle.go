@@ -31,6 +31,8 @@ const (
 	startsAfter           = "4s"
 	// failsAnnotation makes KWOK simulate a pod that does not run as it should. Its value is the failure, for example CrashLoopBackOff.
 	failsAnnotation = "sandbox.fairlead.dev/fails"
+	// crashArgument makes the demo operator end with an error at its start, because the file does not exist.
+	crashArgument = "--kubeconfig=/does-not-exist"
 	// appLabel is the label in the Deployment's selector. It is the same in every version, because a selector cannot be changed.
 	appLabel = "app.kubernetes.io/name"
 )
@@ -101,8 +103,10 @@ func installModes() []operatorsv1alpha1.InstallMode {
 // deployment returns the spec of the operator's Deployment, as it would be with a real image.
 func deployment(bundle Bundle) appsv1.DeploymentSpec {
 	release, annotations := bundle.Version, map[string]string{startsAfterAnnotation: startsAfter}
+	var args []string
 	if bundle.Crashes {
-		annotations[failsAnnotation] = "CrashLoopBackOff"
+		annotations[failsAnnotation] = "CrashLoopBackOff" // for a simulated pod
+		args = []string{crashArgument}                    // for a pod that runs the program
 	}
 	labels := map[string]string{appLabel: demooperator.Name}
 	return appsv1.DeploymentSpec{
@@ -122,6 +126,7 @@ func deployment(bundle Bundle) appsv1.DeploymentSpec {
 				Containers: []corev1.Container{{
 					Name:  "operator",
 					Image: demooperator.Image(release),
+					Args:  args,
 					Env: []corev1.EnvVar{{
 						Name:      "WATCH_NAMESPACE",
 						ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['olm.targetNamespaces']"}},

@@ -57,7 +57,7 @@ type Bundle struct {
 	// MinKubeVersion is the oldest Kubernetes version on which OLM installs the bundle. "" stands for a version that every
 	// sandbox satisfies.
 	MinKubeVersion string
-	// Crashes makes the operator's simulated pods crash, so that its Deployment never becomes available.
+	// Crashes makes the operator's pods crash, simulated or not, so that its Deployment never becomes available.
 	Crashes bool
 }
 
