@@ -17,6 +17,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,8 +62,9 @@ func kubeconfigAs(user string) string {
 }
 
 // faultsOfPods are the faults of pods, quotas and claims. On member-1, taint is the value of the label e2e.fairlead.dev/reserved of a node
-// with a taint, noVolumes is a class whose provisioner does not exist, and late is a class that waits for the first consumer.
-func faultsOfPods(taint, noVolumes, late string) []*fault {
+// with a taint, noVolumes is a class whose provisioner does not exist, and late is a class that waits for the first consumer. On member-3,
+// newDefault is a second default class, which also waits for the first consumer.
+func faultsOfPods(taint, noVolumes, late, newDefault string) []*fault {
 	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
 		return build.Federated("web").To("member-1").With(objects...)
 	}
@@ -88,8 +90,11 @@ func faultsOfPods(taint, noVolumes, late string) []*fault {
 			state: degraded, reason: v1alpha1.ReasonClassNotFound, sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
 		{number: "9", name: "provisioner", wrapper: one(claimOf("data", noVolumes)), state: progressing, reason: v1alpha1.ReasonClaimPending,
 			sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "waiting for nobody.example.com to provision a volume"}},
+		{number: "9", name: "provisioner-fails", wrapper: one(claimOf("data", noVolumes)), state: degraded, reason: "ProvisioningFailed",
+			sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "quota of the project is used up"}, prepare: failToProvision},
 		{number: "10", name: "no-default", wrapper: build.Federated("web").To("member-2").With(build.Claim("data")), state: degraded,
 			reason: v1alpha1.ReasonNoDefaultClass, sign: created("PersistentVolumeClaim"), words: []string{"no class of this cluster is the default"}, prepare: withoutDefaultClass},
+		twoDefaults(newDefault),
 		{number: "11", name: "consumer", wrapper: one(claimOf("data", late)), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
 			sign: created("PersistentVolumeClaim"), words: []string{"provisions a volume when a pod uses the claim"}},
 		{number: "20", name: "webhook", wrapper: one(build.ConfigMap("settings")), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonRefused,
@@ -160,16 +165,54 @@ func noPods(ctx context.Context, member *TestCluster, namespace string) *unstruc
 // withoutDefaultClass makes the member's default StorageClass an ordinary one until the end of the spec.
 func withoutDefaultClass(ctx context.Context, member *TestCluster, _ string) {
 	GinkgoHelper()
-	mark := func(ctx context.Context, value string) {
-		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: member.Name + "-standard"}}
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"storageclass.kubernetes.io/is-default-class":%q}}}`, value)
-		Expect(member.Patch(ctx, class, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
+	classes := &storagev1.StorageClassList{}
+	Expect(member.List(ctx, classes)).To(Succeed())
+	for i := range classes.Items {
+		class := &classes.Items[i]
+		if class.Annotations[defaultClass] != "true" {
+			continue
+		}
+		DeferCleanup(func(ctx SpecContext) {
+			member.markDefault(ctx, class, "true")
+			Eventually(ctx, factsOf(member.Name)).WithTimeout(factsWithin).Should(HaveField("DefaultStorageClasses", Equal([]string{class.Name})))
+		}, NodeTimeout(2*factsWithin))
+		member.markDefault(ctx, class, "false")
 	}
-	DeferCleanup(func(ctx SpecContext) {
-		mark(ctx, "true")
-		Eventually(ctx, factsOf(member.Name)).WithTimeout(factsWithin).Should(HaveField("DefaultStorageClasses", Equal([]string{member.Name + "-standard"})))
-	})
-	mark(ctx, "false")
+}
+
+// defaultClass is the annotation that makes a StorageClass the default.
+const defaultClass = "storageclass.kubernetes.io/is-default-class"
+
+// markDefault writes the annotation that makes a StorageClass of this member the default.
+func (c *TestCluster) markDefault(ctx context.Context, class *storagev1.StorageClass, value string) {
+	GinkgoHelper()
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, defaultClass, value)
+	Expect(c.Patch(ctx, class, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+}
+
+// newDefaultClass makes a second default StorageClass on the member until the end of the spec. It waits for the first consumer, so that a
+// claim of it stays pending.
+func (c *TestCluster) newDefaultClass(ctx context.Context, name, provisioner string) {
+	GinkgoHelper()
+	c.newClass(ctx, name, provisioner, storagev1.VolumeBindingWaitForFirstConsumer)
+	c.markDefault(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, "true")
+}
+
+// twoDefaults returns the case of a claim without a class on member-3, which has two default classes. It is not a failure: the API server
+// chooses the newer class, and the line names it.
+func twoDefaults(newer string) *fault {
+	return &fault{number: "10", name: "two-defaults", wrapper: build.Federated("web").To("member-3").With(build.Claim("data")),
+		state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer, sign: created("PersistentVolumeClaim"),
+		words: []string{"class " + newer + " provisions a volume when a pod uses the claim"}}
+}
+
+// failToProvision plays a provisioner that cannot make the volume of the claim data: the sandbox has no such provisioner.
+func failToProvision(ctx context.Context, member *TestCluster, namespace string) {
+	go func() {
+		defer GinkgoRecover()
+		Eventually(ctx, member.has("PersistentVolumeClaim", namespace, "data")).WithTimeout(olmPatience).Should(BeTrue())
+		Expect(member.Create(ctx, provisioningFailed(member.claim(ctx, namespace, "data")))).To(Succeed())
+	}()
 }
 
 // refuseConfigMaps makes the namespace on the member, with a webhook that refuses each new ConfigMap in it.
@@ -186,14 +229,15 @@ func refuseConfigMaps(ctx context.Context, member *TestCluster, namespace string
 
 var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, needsProcesses, func() {
 	It("is told at the host for each case in docs/troubleshooting.md, in the words of the member", func(ctx SpecContext) {
-		member, taint, noVolumes, late := fleet.Member("member-1"), unique("reserved"), unique("broken"), unique("late")
+		member, taint, noVolumes, late, newDefault := fleet.Member("member-1"), unique("reserved"), unique("broken"), unique("late"), unique("newer")
 		member.create(ctx, &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: taint, Labels: map[string]string{"e2e.fairlead.dev/reserved": taint}},
 			Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: "reserved", Effect: corev1.TaintEffectNoSchedule}}},
 		})
 		member.newClass(ctx, noVolumes, "nobody.example.com", storagev1.VolumeBindingImmediate)
 		member.newClass(ctx, late, simulated, storagev1.VolumeBindingWaitForFirstConsumer)
-		faults := append(faultsOfPods(taint, noVolumes, late), faultsOfOLM(ctx)...)
+		fleet.Member("member-3").newDefaultClass(ctx, newDefault, simulated)
+		faults := append(faultsOfPods(taint, noVolumes, late, newDefault), faultsOfOLM(ctx)...)
 		expectTold(ctx, faults, olmPatience)
 		byName := map[string]*fault{}
 		for _, f := range faults {

@@ -4,14 +4,20 @@ package e2e
 
 import (
 	. "github.com/onsi/ginkgo/v2"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// faultsOfKubelets are the cases of docs/troubleshooting.md that a kubelet or a real scheduler causes.
-func faultsOfKubelets() []*fault {
+// localPath is the provisioner of kind's nodes.
+const localPath = "rancher.io/local-path"
+
+// faultsOfKubelets are the cases of docs/troubleshooting.md that a kubelet, a real scheduler or a real provisioner causes. On member-2,
+// immediate is a class of the provisioner local-path that provisions a volume before a pod uses the claim. The provisioner refuses that, because it
+// needs the node of the pod. On member-3, newDefault is a second default class.
+func faultsOfKubelets(immediate, newDefault string) []*fault {
 	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
 		return build.Federated("web").To("member-2").With(objects...)
 	}
@@ -37,6 +43,11 @@ func faultsOfKubelets() []*fault {
 		{number: "8", name: "class", wrapper: one(claimOf("data", "no-such-class"),
 			deployment(container("serve"), ", volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]")),
 			state: degraded, reason: v1alpha1.ReasonClassNotFound, sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
+		{number: "9", name: "provisioner-fails", wrapper: one(claimOf("data", immediate)), state: degraded, reason: "ProvisioningFailed",
+			sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "failed to provision volume", "no node was specified"}},
+		{number: "10", name: "no-default", wrapper: build.Federated("web").To("member-1").With(build.Claim("data")), state: degraded,
+			reason: v1alpha1.ReasonNoDefaultClass, sign: created("PersistentVolumeClaim"), words: []string{"no class of this cluster is the default"}, prepare: withoutDefaultClass},
+		twoDefaults(newDefault),
 		{number: "11", name: "consumer", wrapper: one(build.Claim("data")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
 			sign: created("PersistentVolumeClaim"), words: []string{"provisions a volume when a pod uses the claim"}},
 	}
@@ -44,6 +55,9 @@ func faultsOfKubelets() []*fault {
 
 var _ = withKubelets("The cause of a fault that a kubelet shows", func() {
 	It("is told at the host for each of these cases in docs/troubleshooting.md", func(ctx SpecContext) {
-		expectTold(ctx, faultsOfKubelets(), podsWithin)
+		immediate, newDefault := unique("immediate"), unique("newer")
+		fleet.Member("member-2").newClass(ctx, immediate, localPath, storagev1.VolumeBindingImmediate)
+		fleet.Member("member-3").newDefaultClass(ctx, newDefault, localPath)
+		expectTold(ctx, faultsOfKubelets(immediate, newDefault), podsWithin)
 	}, SpecTimeout(specWithin))
 })

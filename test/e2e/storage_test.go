@@ -59,6 +59,18 @@ func (c *TestCluster) newClass(ctx context.Context, name, provisioner string, mo
 	c.create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode})
 }
 
+// provisioningFailed returns the event that a provisioner writes when it cannot make the volume of a claim.
+func provisioningFailed(claim *corev1.PersistentVolumeClaim) *corev1.Event {
+	now := metav1.Now()
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: claim.Namespace, Name: unique(claim.Name)},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
+		Type: corev1.EventTypeWarning, Reason: "ProvisioningFailed", Message: "quota of the project is used up",
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+	}
+}
+
 var _ = Describe("Storage", func() {
 	It("binds a claim without a class on each member's default, and is Ready when all are bound", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
@@ -179,15 +191,7 @@ var _ = Describe("Storage", func() {
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", class)))
 		Eventually(ctx, reread(ctx, data)).Should(haveLine("member-1", v1alpha1.StateProgressing, v1alpha1.ReasonClaimPending,
 			"waiting for nobody.example.com to provision a volume"))
-		claim := member.claim(ctx, shop, "data")
-		now := metav1.Now()
-		member.create(ctx, &corev1.Event{
-			ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: unique("data")},
-			InvolvedObject: corev1.ObjectReference{
-				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: shop, Name: claim.Name, UID: claim.UID},
-			Type: corev1.EventTypeWarning, Reason: "ProvisioningFailed", Message: "quota of the project is used up",
-			FirstTimestamp: now, LastTimestamp: now, Count: 1,
-		})
+		member.create(ctx, provisioningFailed(member.claim(ctx, shop, "data")))
 		Eventually(ctx, reread(ctx, data)).Should(haveLine("member-1", v1alpha1.StateDegraded, "ProvisioningFailed", "quota of the project is used up"))
 	})
 
