@@ -146,10 +146,10 @@ func faultsOfOLM(ctx context.Context) []*fault {
 // unreachableWithin bounds the time from the stop of a member's API server until the host tells it.
 const unreachableWithin = 40 * time.Second
 
-// allowNoPods makes the namespace on the member, with a quota of no pods.
+// allowNoPods makes the namespace on the member, open to the host, with a quota of no pods.
 func allowNoPods(ctx context.Context, member *TestCluster, namespace string) {
 	GinkgoHelper()
-	member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{v1alpha1.LabelOpen: "true"}}})
 	noPods(ctx, member, namespace)
 }
 

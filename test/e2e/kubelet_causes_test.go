@@ -14,12 +14,17 @@ import (
 // localPath is the provisioner of kind's nodes.
 const localPath = "rancher.io/local-path"
 
-// faultsOfKubelets are the cases of docs/troubleshooting.md that a kubelet, a real scheduler or a real provisioner causes. On member-2,
-// immediate is a class of the provisioner local-path that provisions a volume before a pod uses the claim. The provisioner refuses that, because it
-// needs the node of the pod. On member-3, newDefault is a second default class.
+// faultsOfKubelets are the cases of docs/troubleshooting.md that a kubelet, a real scheduler or a real provisioner causes. Most are on
+// member-1, which has the default grants. Only member-2 has a node with a taint and workers.
+//
+// On member-1, immediate is a class of the provisioner local-path that provisions a volume before a pod uses the claim. The provisioner
+// refuses that, because it needs the node of the pod. On member-3, newDefault is a second default class.
 func faultsOfKubelets(immediate, newDefault string) []*fault {
+	on := func(member string, objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
+		return build.Federated("web").To(member).With(objects...)
+	}
 	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
-		return build.Federated("web").To("member-2").With(objects...)
+		return on("member-1", objects...)
 	}
 	deployment := func(container, more string) *unstructured.Unstructured {
 		return withPods("web", "", "terminationGracePeriodSeconds: 1, containers: ["+container+"]"+more)
@@ -36,7 +41,7 @@ func faultsOfKubelets(immediate, newDefault string) []*fault {
 			state: progressing, reason: v1alpha1.ReasonPodNotReady, sign: podFails, words: []string{"container app runs and is not ready"}},
 		{number: "5", name: "cpu", wrapper: one(deployment(with(container("serve"), `resources: {requests: {cpu: "1000"}}`), "")), state: progressing,
 			reason: "Unschedulable", sign: podFails, words: []string{"it cannot be scheduled", "Insufficient cpu"}},
-		{number: "6", name: "taint", wrapper: one(deployment(container("serve"), `, nodeSelector: {node-role.kubernetes.io/control-plane: ""}`)), state: progressing,
+		{number: "6", name: "taint", wrapper: on("member-2", deployment(container("serve"), `, nodeSelector: {node-role.kubernetes.io/control-plane: ""}`)), state: progressing,
 			reason: "Unschedulable", sign: podFails, words: []string{"untolerated taint"}},
 		{number: "7", name: "quota", wrapper: one(deployment(container("serve"), "")), state: degraded, reason: "FailedCreate",
 			sign: conditionTrue("ReplicaSet.v1.apps", "ReplicaFailure"), words: []string{"its pods cannot be created", "exceeded quota: none"}, prepare: allowNoPods},
@@ -45,10 +50,10 @@ func faultsOfKubelets(immediate, newDefault string) []*fault {
 			state: degraded, reason: v1alpha1.ReasonClassNotFound, sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "no StorageClass no-such-class"}},
 		{number: "9", name: "provisioner-fails", wrapper: one(claimOf("data", immediate)), state: degraded, reason: "ProvisioningFailed",
 			sign: created("PersistentVolumeClaim"), words: []string{"PersistentVolumeClaim data", "failed to provision volume", "no node was specified"}},
-		{number: "10", name: "no-default", wrapper: build.Federated("web").To("member-1").With(build.Claim("data")), state: degraded,
+		{number: "10", name: "no-default", wrapper: one(build.Claim("data")), state: degraded,
 			reason: v1alpha1.ReasonNoDefaultClass, sign: created("PersistentVolumeClaim"), words: []string{"no class of this cluster is the default"}, prepare: withoutDefaultClass},
 		twoDefaults(newDefault),
-		{number: "11", name: "consumer", wrapper: one(build.Claim("data")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
+		{number: "11", name: "consumer", wrapper: on("member-2", build.Claim("data")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonWaitForFirstConsumer,
 			sign: created("PersistentVolumeClaim"), words: []string{"provisions a volume when a pod uses the claim"}},
 	}
 }
@@ -56,7 +61,7 @@ func faultsOfKubelets(immediate, newDefault string) []*fault {
 var _ = withKubelets("The cause of a fault that a kubelet shows", func() {
 	It("is told at the host for each of these cases in docs/troubleshooting.md", func(ctx SpecContext) {
 		immediate, newDefault := unique("immediate"), unique("newer")
-		fleet.Member("member-2").newClass(ctx, immediate, localPath, storagev1.VolumeBindingImmediate)
+		fleet.Member("member-1").newClass(ctx, immediate, localPath, storagev1.VolumeBindingImmediate)
 		fleet.Member("member-3").newDefaultClass(ctx, newDefault, localPath)
 		expectTold(ctx, faultsOfKubelets(immediate, newDefault), podsWithin)
 	}, SpecTimeout(specWithin))
