@@ -66,7 +66,8 @@ func (f *fault) noteSigns(ctx context.Context) {
 	events := &corev1.EventList{}
 	Expect(member.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
 	for i := range events.Items {
-		if e := &events.Items[i]; e.Type == corev1.EventTypeWarning {
+		// A kubelet on a busy machine may have to make the sandbox of a pod twice, with any fault or none.
+		if e := &events.Items[i]; e.Type == corev1.EventTypeWarning && e.Reason != "FailedCreatePodSandBox" {
 			f.note(e.CreationTimestamp.Time, "first Warning event")
 		}
 	}
