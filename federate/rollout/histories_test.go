@@ -15,8 +15,15 @@ import (
 
 func TestRandomHistoriesKeepThePromises(t *testing.T) {
 	t.Parallel()
-	for _, size := range []struct{ histories, members, events int }{{10_000, 20, 60}, {20, 1_000, 200}} {
-		t.Run(fmt.Sprintf("%d members", size.members), func(t *testing.T) {
+	for name, size := range map[string]struct {
+		histories, members, events int
+		maxUnavailable             string // "" for a random one
+	}{
+		"20 members":                            {10_000, 20, 60, ""},
+		"1,000 members":                         {20, 1_000, 200, ""},
+		"1,000 members, 1 % may be unavailable": {10, 1_000, 300, "1%"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(size.histories) {
 				r := rand.New(rand.NewPCG(seed, 7))
@@ -24,7 +31,11 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 				if members <= 20 {
 					members = 1 + r.IntN(members)
 				}
-				if problem := runHistory(t, r, members, size.events); problem != "" {
+				s := randomStrategy(r, members)
+				if size.maxUnavailable != "" {
+					s.MaxUnavailable = amount(size.maxUnavailable)
+				}
+				if problem := runHistory(r, compiled(t, s), members, size.events); problem != "" {
 					t.Fatalf("seed %d: %s", seed, problem)
 				}
 			}
@@ -32,10 +43,8 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 	}
 }
 
-// runHistory lets random events happen to a fleet with a random strategy. It returns the first rule that a decision
-// broke; "" if no decision broke one.
-func runHistory(t *testing.T, r *rand.Rand, members, events int) string {
-	plan := compiled(t, randomStrategy(r, members))
+// runHistory lets random events happen to a fleet. It returns the first rule that a decision broke; "" if no decision broke one.
+func runHistory(r *rand.Rand, plan *Plan, members, events int) string {
 	w := &world{members: make([]worldMember, members), edits: 3, faults: 1 + members/4, restarts: 2, retries: 2}
 	serving := r.IntN(2) == 0
 	for i := range w.members {
@@ -91,8 +100,8 @@ func withLast(s Strategy, manual bool) Strategy {
 	return s
 }
 
-// BenchmarkDecide makes decisions for 1,000 members in ten waves, in the middle of a rollout.
-func BenchmarkDecide(b *testing.B) {
+// amid returns what a decision needs in the middle of a rollout over 1,000 members in ten waves.
+func amid(tb testing.TB) (*Plan, Input, State) {
 	var s Strategy
 	for i := range 9 {
 		s.Waves = append(s.Waves, Wave{
@@ -101,7 +110,7 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 	s.MaxUnavailable = amount("1%")
-	plan := compiled(b, s)
+	plan := compiled(tb, s)
 	in := Input{Revision: rev(1)}
 	for i := range 1000 {
 		m := Member{
@@ -113,7 +122,18 @@ func BenchmarkDecide(b *testing.B) {
 		}
 		in.Members = append(in.Members, m)
 	}
-	state := State{ID: "a", Revision: rev(1), Phase: Progressing, Wave: "5", Begun: true, Plan: plan.identity, LastGood: rev(0)}
+	return plan, in, State{ID: "a", Revision: rev(1), Phase: Progressing, Wave: "5", Begun: true, Plan: plan.identity, LastGood: rev(0)}
+}
+
+func TestADecisionDoesNotAllocateForEachMember(t *testing.T) {
+	plan, in, state := amid(t)
+	if found := testing.AllocsPerRun(10, func() { plan.Decide(in, state, epoch) }); found > 20 {
+		t.Errorf("%.0f allocations for %d members", found, len(in.Members))
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	plan, in, state := amid(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if d := plan.Decide(in, state, epoch); d.Waits == "" {
