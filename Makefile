@@ -92,7 +92,7 @@ bench: build ## Measure what Fairlead costs, alone or beside a peer [PEER=kubefe
 	hack/bench.sh
 
 .PHONY: skew
-skew: build ## Upgrade a sandbox from an earlier version and back while users write, and check that nothing is lost [OLD=COMMIT]
+skew: build ## Upgrade a sandbox from an earlier version and back while users write, and check that nothing is lost [OLD=COMMIT] [KEEP=1]
 	hack/skew.sh
 
 .PHONY: fuzz

@@ -106,13 +106,16 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	}
 	switch {
 	case d.leaving != nil && ready.Status == metav1.ConditionTrue:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, health.Redact(d.leaving.Error())
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, health.Tidy(d.leaving.Error(), maxError)
 	case d.leaving != nil: // ready.Message has the way out of another problem; --forget is a second way out
 		ready.Message = fmt.Sprintf("the unjoin of the member cannot finish before this problem is gone (`hostctl unjoin %s --forget` does not wait for it): %s", mc.Name, ready.Message)
 	}
 	ready.Message += d.overdue() + d.enforced(mc) + d.clocks() + d.tellOutdated(mc)
 	d.set(mc, ready)
 }
+
+// maxError is the largest number of bytes that a message quotes from an error. An error can have what a member answered.
+const maxError = 1024
 
 // overdue returns the text for the message of Ready about tokens that the manager could not renew. It refers to the
 // condition that gives the reason. Ready has to mention such a token, because the list of members shows only Ready.
@@ -137,7 +140,7 @@ func notRenewed(name string, o *tokens.Overdue) string {
 	}
 	return fmt.Sprintf("; the manager has not been able to renew the token of the member's account %s/%s since %s. The token ends on %s. "+
 		"Run `hostctl join %s --cluster-kubeconfig FILE` before that. The last error: %s", v1alpha1.SystemNamespace, o.Account,
-		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, health.Redact(o.Err.Error()))
+		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, health.Tidy(o.Err.Error(), maxError))
 }
 
 // enforced returns the text for the message of Ready if the member enforces another namespacePolicy than the
@@ -245,7 +248,7 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 	case d.ended != nil:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has written no heartbeat since; the manager is starting it again. "+
 			"If that does not help, look at the manager's log and run `hostctl join %s --cluster-kubeconfig FILE` again. Why it ended: %s",
-			d.ended.at.UTC().Format(time.RFC3339), mc.Name, health.Redact(d.ended.err.Error()))
+			d.ended.at.UTC().Format(time.RFC3339), mc.Name, health.Tidy(d.ended.err.Error(), maxError))
 	case s.CollectorRefused:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
 			"run `hostctl join %s --cluster-kubeconfig FILE` again", collectorAccount, mc.Name)

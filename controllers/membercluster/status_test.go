@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/redact"
 	"github.com/fairlead-dev/fairlead/internal/join/tokens"
 	"github.com/fairlead-dev/fairlead/internal/member"
-	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -206,7 +206,7 @@ func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 
 func TestNoSecretOfAnErrorIsInTheConditions(t *testing.T) {
 	overdue := func(err error) *tokens.Overdue { return &tokens.Overdue{Account: "fairlead-host", Err: err} }
-	for _, text := range canaries.InSentences(t) {
+	for _, text := range secretcorpus.InSentences(t) {
 		err := errors.New(text)
 		for name, writer := range map[string]statusWriter{
 			"the unjoin cannot finish":           {leaving: fmt.Errorf("leaving member east: %w", err)},
@@ -218,7 +218,7 @@ func TestNoSecretOfAnErrorIsInTheConditions(t *testing.T) {
 			writer.probe, writer.now = well(), now
 			writer.write(mc)
 			told := fmt.Sprint(mc.Status.Conditions)
-			if strings.Contains(told, canaries.Word) || !strings.Contains(told, redact.Mark) {
+			if strings.Contains(told, secretcorpus.Word) || !strings.Contains(told, redact.Mark) {
 				t.Errorf("%s, %q: %s", name, text, told)
 			}
 		}

@@ -33,7 +33,7 @@ type step struct{ next, section string }
 func stepOf(reason string, state v1alpha1.ClusterState, wrapper string) (next, where string) {
 	s, known := steps[reason]
 	if !known {
-		s = step{next: otherwise[state]}
+		s = step{next: stepsByState[state]}
 	}
 	if s.section != "" {
 		where = documentation + "#" + s.section
@@ -41,9 +41,9 @@ func stepOf(reason string, state v1alpha1.ClusterState, wrapper string) (next, w
 	return strings.ReplaceAll(s.next, placeholder, wrapper), where
 }
 
-// otherwise has the steps for reasons that the table of steps does not have: a controller on the member gave them. It has none for states
+// stepsByState has the steps for reasons that the table of steps does not have: a controller on the member gave them. It has none for states
 // that pass by themselves, or that concern the whole member.
-var otherwise = map[v1alpha1.ClusterState]string{
+var stepsByState = map[v1alpha1.ClusterState]string{
 	v1alpha1.StateStalled:  "correct what the message names, since another try does not help; `hostctl events $WRAPPER` shows what led to it",
 	v1alpha1.StateDegraded: "mend what the message names; `hostctl events $WRAPPER` and `hostctl logs $WRAPPER` show what the member reports",
 	v1alpha1.StateHeld:     "decide what the message asks; `hostctl recover $WRAPPER` shows why the manager holds, and the ways out",

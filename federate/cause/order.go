@@ -75,14 +75,21 @@ var consequences = map[string][]string{
 // MayFollow reports whether the reason from is known to cause the other reason.
 func MayFollow(reason, from string) bool { return slices.Contains(consequences[from], reason) }
 
+// ofPods are the reasons of pods and containers.
+var ofPods = []string{failedCreate, unschedulable, imagePullBackOff, createContainerConfigError, crashLoopBackOff, oomKilled}
+
+// ConcernsOthers reports whether an object with this reason may bring other objects of the member into trouble. What is wrong with a pod
+// concerns the workload of that pod only.
+func ConcernsOthers(reason string) bool { return !slices.Contains(ofPods, reason) }
+
 // unscheduledBy returns the reasons that follow when a claim has no volume: the reason of pods that the scheduler does
 // not place, the reasons of a workload with too few ready pods, and those in the argument others.
 func unscheduledBy(others ...string) []string {
 	return append(append(others, unschedulable), tooFew...)
 }
 
-// MostUrgent returns the first of the causes that are as urgent as any in the list by their own state; nil for an empty list. It may come
-// after a cause that leads to it. A summary of a wrapper has its state.
+// MostUrgent returns the first of the causes whose own state is the most urgent; nil for an empty list. A less urgent cause that leads to it
+// can come before it in the list. A summary of a wrapper has its state.
 func MostUrgent(causes []Cause) *Cause {
 	if len(causes) == 0 {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/evidence"
 	"github.com/fairlead-dev/fairlead/federate/health"
-	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 )
 
 // A person who reads MemberReports has no access to the members, and so must not see the secrets in their events and logs.
 func TestNoSecretOfTheCorpusIsInTheStatusOfAReport(t *testing.T) {
-	for _, text := range canaries.Lines(t) {
+	for _, text := range secretcorpus.Lines(t) {
 		event := evidence.Event{Type: corev1.EventTypeWarning, Reason: "BackOff", Message: text, LastTimestamp: metav1.NewTime(now)}
 		event.InvolvedObject.Kind, event.InvolvedObject.Name = "Pod", "web-1"
 		container := evidence.Container{Namespace: "shop", Pod: "web-1", Name: "app", Log: "starting\n" + text + "\nstopped", PreviousLog: text}
@@ -41,7 +41,7 @@ func TestNoSecretOfTheCorpusIsInTheStatusOfAReport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(written), canaries.Word) {
+			if strings.Contains(string(written), secretcorpus.Word) {
 				t.Errorf("%q: %s", text, written)
 			}
 			hasPod := slices.ContainsFunc(status.Containers, func(c v1alpha1.ObservedContainer) bool { return c.Pod == "web-1" && c.Log != "" && c.PreviousLog != "" })

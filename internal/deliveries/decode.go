@@ -41,7 +41,7 @@ func (e *decoded) DeepCopyObject() runtime.Object {
 
 // decoder decodes the events of a member's watch of Deliveries. The watch brings every write of the host back as an
 // event, so decoding has to be cheap. Client-go's decoder takes twice the time and memory (BenchmarkAnEventOfAWatch),
-// among other reasons because it decodes managedFields, which are half of an event.
+// among other reasons because it decodes managedFields, which are half of an event until the first patch of the Delivery.
 type decoder struct {
 	sink   *sink
 	body   io.Closer

@@ -49,6 +49,8 @@ type Status struct {
 
 	// unobserved has the names of the wrappers that the manager should have seen, and that have no status.
 	unobserved []string
+	// formerManager says which manager led last, if Fairlead is not installed; "" if none has led.
+	formerManager string
 }
 
 // WebhooksAnswer is the value of Status.Webhooks if the webhooks answer.
@@ -130,6 +132,10 @@ func readStatus(ctx context.Context, c connection) (*Status, error) {
 		s.Webhooks = askWebhooks(ctx, c.Client)
 	} else {
 		// An uninstallation leaves the record of the version. A manager that was killed leaves a lease.
+		if m := &s.Manager; m.Leader != "" {
+			s.formerManager = fmt.Sprintf(". The last manager, %s, renewed its lease %s ago: if it runs outside the cluster, start it again",
+				m.Leader, s.ReadTime.Sub(m.Renewed.Time).Round(time.Second))
+		}
 		s.Version, s.Manager, s.Webhooks = "", ManagerStatus{}, webhooksNotInstalled
 	}
 	s.group(wrappers, members)
@@ -265,7 +271,7 @@ func (s *Status) judge(now time.Time) {
 	problem := func(format string, args ...any) { s.Problems = append(s.Problems, fmt.Sprintf(format, args...)) }
 	s.Problems = []string{}
 	if s.Webhooks == webhooksNotInstalled { // without a manager, the states of members and wrappers are old
-		problem("Fairlead is not installed on this host: run `hostctl init`")
+		problem("Fairlead is not installed on this host: run `hostctl init`%s", s.formerManager)
 		return
 	}
 	switch {

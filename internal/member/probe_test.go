@@ -16,7 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/redact"
-	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -83,14 +83,14 @@ func TestProbe(t *testing.T) {
 // The message of a probe gets into the MemberCluster and into each wrapper on the member.
 func TestNoSecretOfAnErrorIsInTheMessageOfAProbe(t *testing.T) {
 	memberships := schema.GroupResource{Group: v1alpha1.Group, Resource: "memberships"}
-	for _, text := range canaries.InSentences(t) {
+	for _, text := range secretcorpus.InSentences(t) {
 		for name, err := range map[string]error{
 			"forbidden":          apierrors.NewForbidden(memberships, "self", errors.New(text)),
 			"an error in it":     apierrors.NewInternalError(errors.New(text)),
 			"a broken transport": errors.New(text),
 		} {
 			is := ProbeResult{}.refused("east", &rest.Config{Host: "https://10.0.0.1"}, err, now)
-			if strings.Contains(is.Message, canaries.Word) || !strings.Contains(is.Message, redact.Mark) {
+			if strings.Contains(is.Message, secretcorpus.Word) || !strings.Contains(is.Message, redact.Mark) {
 				t.Errorf("%s, %q: %s", name, text, is.Message)
 			}
 		}

@@ -208,7 +208,11 @@ func twoDefaults(newer string) *fault {
 
 // failToProvision plays a provisioner that cannot make the volume of the claim data: the sandbox has no such provisioner.
 func failToProvision(ctx context.Context, member *TestCluster, namespace string) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	DeferCleanup(func() { cancel(); <-done })
 	go func() {
+		defer close(done)
 		defer GinkgoRecover()
 		Eventually(ctx, member.has("PersistentVolumeClaim", namespace, "data")).WithTimeout(olmPatience).Should(BeTrue())
 		Expect(member.Create(ctx, provisioningFailed(member.claim(ctx, namespace, "data")))).To(Succeed())

@@ -17,22 +17,25 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// missing says what the fleet has to do yet; "" if nothing.
+// missing returns a text about what the fleet has not done yet; "" if nothing is missing.
 func (f *fleet) missing(ctx context.Context) (string, error) {
 	list := &v1alpha1.FederatedList{}
 	if err := f.host.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return "", err
 	}
-	ready := 0
+	ready, leaving := 0, 0
 	for i := range list.Items {
 		w := &list.Items[i]
+		if w.DeletionTimestamp != nil {
+			leaving++
+		}
 		is := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
 		if _, wanted := f.users.colours[w.Name]; wanted && is != nil && is.Status == "True" && is.ObservedGeneration == w.Generation {
 			ready++
 		}
 	}
 	if len(list.Items) != len(f.users.colours) || ready != len(f.users.colours) {
-		return fmt.Sprintf("%d of %d wrappers are ready, %d are still being removed", ready, len(f.users.colours), len(list.Items)-len(f.users.colours)), nil
+		return fmt.Sprintf("%d of %d wrappers are ready, %d are still being removed", ready, len(f.users.colours), leaving), nil
 	}
 	for name, member := range f.members {
 		err := member.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: marks.SharedIntents}, &v1alpha1.Delivery{})

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// calmWithin bounds the wait after a stage.
-	calmWithin = 5 * time.Minute
+	// readyWithin bounds the wait after a stage.
+	readyWithin = 5 * time.Minute
 	// untouchedRounds is the number of rounds before the first stage. Their wrappers are never changed again, except the last ones.
 	untouchedRounds = 10
 )
@@ -71,8 +71,8 @@ func clientFor(config *rest.Config) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// begin calls up, lets the users write, and remembers what the members then have. It returns what it found, as one line.
-func (f *fleet) begin(ctx context.Context, name string, up func(context.Context) error, step *progress.Step) (string, error) {
+// start calls up, lets the users write, and remembers what the members then have. It returns what it found, as one line.
+func (f *fleet) start(ctx context.Context, name string, up func(context.Context) error, step *progress.Step) (string, error) {
 	if err := up(ctx); err != nil {
 		return "", err
 	}
@@ -88,7 +88,7 @@ func (f *fleet) begin(ctx context.Context, name string, up func(context.Context)
 			return "", err
 		}
 	}
-	if err := f.calm(ctx, step); err != nil {
+	if err := f.awaitReady(ctx, step); err != nil {
 		return "", err
 	}
 	f.untouched = make(map[string]map[string]string)
@@ -109,10 +109,10 @@ func (f *fleet) begin(ctx context.Context, name string, up func(context.Context)
 func (f *fleet) change(ctx context.Context, up func(context.Context) error, step *progress.Step) (string, error) {
 	f.forgetTouched()
 	changed := make(chan struct{})
-	ctx, cancel := context.WithTimeout(ctx, 2*calmWithin)
+	ctx, cancel := context.WithTimeout(ctx, 2*readyWithin)
 	defer cancel()
 	acted := make(chan error, 1)
-	go func() { acted <- f.users.act(ctx, changed) }()
+	go func() { acted <- f.users.runRounds(ctx, changed) }()
 	upErr := up(ctx)
 	if upErr != nil {
 		cancel()
@@ -121,7 +121,7 @@ func (f *fleet) change(ctx context.Context, up func(context.Context) error, step
 	if err := <-acted; upErr != nil || err != nil {
 		return "", errors.Join(upErr, err)
 	}
-	if err := f.calm(ctx, step); err != nil {
+	if err := f.awaitReady(ctx, step); err != nil {
 		return "", err
 	}
 	return f.compare(ctx)
@@ -138,10 +138,10 @@ func (f *fleet) forgetTouched() {
 	}
 }
 
-// calm waits until the host has exactly the wrappers that the users wrote, all of them Ready, and no member has a list of shared
+// awaitReady waits until the host has exactly the wrappers that the users wrote, all of them Ready, and no member has a list of shared
 // intents.
-func (f *fleet) calm(ctx context.Context, step *progress.Step) error {
-	ctx, cancel := context.WithTimeout(ctx, calmWithin)
+func (f *fleet) awaitReady(ctx context.Context, step *progress.Step) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	for {
 		missing, err := f.missing(ctx)
@@ -151,7 +151,7 @@ func (f *fleet) calm(ctx context.Context, step *progress.Step) error {
 		step.Update("%s", missing)
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("after %s: %s: %w", calmWithin, missing, errors.Join(err, context.Cause(ctx)))
+			return fmt.Errorf("after %s: %s: %w", readyWithin, missing, errors.Join(err, context.Cause(ctx)))
 		case <-time.After(time.Second):
 		}
 	}

@@ -56,17 +56,20 @@ func run(ctx context.Context, o options) (err error) {
 			}
 		}
 	}
+	if err := versions.differ(manager); err != nil {
+		return err
+	}
+	if _, err := sandbox.Down(ctx, o.name); err != nil {
+		return err
+	}
 	mixed, err := os.MkdirTemp("", "fairlead-skew-")
 	if err != nil {
 		return err
 	}
-	gone := &sandbox.NotFoundError{}
-	if _, err := sandbox.Down(ctx, o.name); err != nil && !errors.As(err, &gone) {
-		return errors.Join(err, os.RemoveAll(mixed))
-	}
 	p := progress.New(os.Stderr)
 	err = goThrough(ctx, o.name, versions, mixed, p)
 	if o.keep {
+		p.Note("sandbox %s still runs, with programs from %s", o.name, mixed)
 		return err
 	}
 	_, downErr := sandbox.Down(context.WithoutCancel(ctx), o.name)
@@ -84,7 +87,7 @@ func goThrough(ctx context.Context, name string, versions folders, mixed string,
 		change := f.change
 		if i == 0 {
 			change = func(ctx context.Context, up func(context.Context) error, step *progress.Step) (string, error) {
-				return f.begin(ctx, name, up, step)
+				return f.start(ctx, name, up, step)
 			}
 		}
 		found, err := change(ctx, up, step)

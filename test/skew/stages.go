@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
 // The programs of Fairlead.
@@ -18,7 +20,7 @@ const (
 	collector = "collector"
 )
 
-// version is one of the two versions.
+// version names one of the two versions of Fairlead.
 type version string
 
 const (
@@ -29,7 +31,23 @@ const (
 // folders has the folder with the programs of each version.
 type folders map[version]string
 
-// stage says which version of each program runs. The version of hostctl is that of the CRDs, roles and policies on the host and on the
+// differ returns an error if a program is the same in both versions.
+func (f folders) differ(program string) error {
+	var contents [][]byte
+	for _, dir := range f {
+		content, err := os.ReadFile(filepath.Join(dir, program)) //nolint:gosec // the user names the folders
+		if err != nil {
+			return err
+		}
+		contents = append(contents, content)
+	}
+	if bytes.Equal(contents[0], contents[1]) {
+		return fmt.Errorf("%s is the same program in %s and %s: give two versions", program, f[oldVersion], f[newVersion])
+	}
+	return nil
+}
+
+// stage has the version of each program that runs. The version of hostctl is that of the CRDs, roles and policies on the host and on the
 // members.
 type stage struct{ hostctl, manager, collector version }
 
@@ -63,6 +81,31 @@ func (s stage) start(ctx context.Context, name string, from folders, folder stri
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, said)
+	}
+	return allRunFrom(ctx, name, folder)
+}
+
+// allRunFrom returns an error if a manager or a collector of the sandbox is not a program in the folder.
+func allRunFrom(ctx context.Context, name, folder string) error {
+	box, err := sandbox.Open(name)
+	if err != nil {
+		return err
+	}
+	processes, err := box.Processes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range processes {
+		if p.Name != sandbox.ManagerProcess && p.Name != sandbox.CollectorProcess {
+			continue
+		}
+		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID))
+		if err != nil {
+			return fmt.Errorf("finding the program of %s of %s: %w", p.Name, p.Cluster, err)
+		}
+		if filepath.Dir(program) != folder {
+			return fmt.Errorf("%s of %s runs %s, and the stage needs the program in %s", p.Name, p.Cluster, program, folder)
+		}
 	}
 	return nil
 }

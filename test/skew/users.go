@@ -39,8 +39,8 @@ type users struct {
 	rounds  int
 }
 
-// act makes rounds until changed is closed, and the last ones after that.
-func (u *users) act(ctx context.Context, changed <-chan struct{}) error {
+// runRounds makes rounds until changed is closed, and the last ones after that.
+func (u *users) runRounds(ctx context.Context, changed <-chan struct{}) error {
 	tick := time.NewTicker(roundEvery)
 	defer tick.Stop()
 	for range maxRounds - roundsAfter {
@@ -102,7 +102,7 @@ func (u *users) round(ctx context.Context) error {
 func wrapperOf(round, i int) string { return fmt.Sprintf("r%04d-%02d", round, i) }
 
 func (u *users) create(ctx context.Context, name string) error {
-	return insist(ctx, func() error {
+	return untilAccepted(ctx, func() error {
 		w := build.Federated(name).In(namespace).With(build.ConfigMap(name, "colour", "first")).ToMatching().Obj()
 		if err := u.host.Create(ctx, w); !apierrors.IsAlreadyExists(err) {
 			return err
@@ -112,7 +112,7 @@ func (u *users) create(ctx context.Context, name string) error {
 }
 
 func (u *users) change(ctx context.Context, name string) error {
-	return insist(ctx, func() error {
+	return untilAccepted(ctx, func() error {
 		w := &v1alpha1.Federated{}
 		if err := u.host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, w); err != nil {
 			return err
@@ -125,11 +125,11 @@ func (u *users) change(ctx context.Context, name string) error {
 func (u *users) remove(ctx context.Context, name string) error {
 	w := &v1alpha1.Federated{}
 	w.Namespace, w.Name = namespace, name
-	return insist(ctx, func() error { return client.IgnoreNotFound(u.host.Delete(ctx, w)) })
+	return untilAccepted(ctx, func() error { return client.IgnoreNotFound(u.host.Delete(ctx, w)) })
 }
 
-// insist repeats a write until the host accepts it.
-func insist(ctx context.Context, write func() error) error {
+// untilAccepted repeats a write until the host accepts it.
+func untilAccepted(ctx context.Context, write func() error) error {
 	for {
 		err := write()
 		if err == nil {

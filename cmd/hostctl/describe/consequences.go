@@ -25,7 +25,7 @@ type consequence struct {
 
 // consequencesOf returns the other objects in trouble on a member whose reason the cause is known to lead to, sorted by reason and object.
 func consequencesOf(c *cause.Cause, member string, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) []consequence {
-	if member == "" { // the cause concerns the wrapper, and no member
+	if member == "" || !cause.ConcernsOthers(c.Reason) { // without a member, the cause concerns the wrapper
 		return nil
 	}
 	var found []consequence
@@ -58,5 +58,5 @@ func (e *causeEvidence) consequences(p *screen.Page) {
 		}
 		reasons = append(reasons, reason+" ("+messages.Few(names, most)+")")
 	}
-	p.Add("", "   ", 3, "perhaps caused by this on "+e.Cluster+": "+strings.Join(reasons, "; "))
+	p.Add("", "   ", 3, "may explain on "+e.Cluster+": "+strings.Join(reasons, "; "))
 }

@@ -63,12 +63,35 @@ func memberReports(w v1alpha1.Wrapper) []client.Object {
 	other := build.MemberReport(gone, "3333333333", "Deployment", "web", "CrashLoopBackOff", "eu-1")
 	other.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-0", Name: "app", State: "Waiting", Log: "of another wrapper"}}
 	objects := []client.Object{w.(client.Object), beside, web, cache, other}
-	for i, name := range []string{"api", "batch", "mail", "search"} { // the crash of web may explain them
+	for i, name := range []string{"api", "batch", "mail", "search"} { // a crash of web does not explain them
 		objects = append(objects, build.MemberReport(w, fmt.Sprintf("444444444%d", i), "Deployment", name, "LessReplicas", "eu-1"))
 	}
 	return append(objects, build.MemberReport(w, "5555555555", "Job", "import", "PodNotReady", "eu-1"),
 		build.MemberReport(w, "6666666666", "Deployment", "front", "LessReplicas", "us-2"), // on another member
 		build.MemberReport(w, "7777777777", "Deployment", "web", "LessReplicas", "eu-1"))   // the object of the cause
+}
+
+func TestACauseNamesWhatItMayExplainOnItsMember(t *testing.T) {
+	w := storefront(func(w *v1alpha1.Federated) {
+		w.Status.Clusters = []v1alpha1.ClusterStatus{
+			line("us-1", v1alpha1.StateDegraded, v1alpha1.ReasonClassNotFound, "PersistentVolumeClaim data: no StorageClass fast", time.Minute)}
+		w.Status.Placement.Clusters = []string{"us-1"}
+	})
+	objects := []client.Object{w, build.MemberReport(w, "1111111111", "PersistentVolumeClaim", "data", v1alpha1.ReasonClassNotFound, "us-1"),
+		build.MemberReport(w, "2222222222", "Deployment", "front", "LessReplicas", "us-2"), // on another member
+		build.MemberReport(w, "3333333333", "Job", "import", "PodNotReady", "us-1")}
+	for i, name := range []string{"api", "batch", "mail", "search"} {
+		objects = append(objects, build.MemberReport(w, fmt.Sprintf("444444444%d", i), "Deployment", name, "LessReplicas", "us-1"))
+	}
+	for width, want := range map[int]string{
+		0:  "may explain on us-1: LessReplicas (Deployment api, Deployment batch, Deployment mail, Deployment search); PodNotReady (Job import)",
+		80: "may explain on us-1: LessReplicas (Deployment api, Deployment batch, Deployment mail and 1 more); PodNotReady (Job import)",
+	} {
+		got := strings.Join(strings.Fields(describeWith(t, hostWith(t, nil, objects...), screen.Screen{Width: width}, "storefront", "-n", "shop").stdout), " ")
+		if !strings.Contains(got, want) {
+			t.Errorf("width %d: %s", width, got)
+		}
+	}
 }
 
 func TestACauseHasTheEndOfTheLogAndTheCommandsForMore(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
-	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 )
 
 // leaky returns objects with a text in every field that a person, a program or a member can fill.
@@ -45,7 +45,7 @@ func leaky(text string) []client.Object {
 }
 
 func TestNoSecretOfTheCorpusIsInTheArchive(t *testing.T) {
-	for i, text := range canaries.Lines(t) {
+	for i, text := range secretcorpus.Lines(t) {
 		host := hostWith(t, interceptor.Funcs{}, append(leaky(text), fairlead()[2])...)
 		host.Log = func(context.Context, string, string, string, bool) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader("starting\n" + text + "\nstopped\n")), nil

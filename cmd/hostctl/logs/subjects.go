@@ -31,6 +31,11 @@ func (o *Options) subjects(ctx context.Context, w v1alpha1.Wrapper) ([]request.S
 	if len(objects) == 0 {
 		return nil, exit.Usagef("%s has no objects with pods, so it has no logs", render.TitleOf(w))
 	}
+	if len(o.Clusters) > 0 {
+		if _, err := request.Members(w, o.Clusters); err != nil { // they are too many
+			return nil, err
+		}
+	}
 	reports, err := evidence.Reports(ctx, o.Host, w)
 	if err != nil {
 		return nil, fmt.Errorf("logs of %s: %w", render.TitleOf(w), err)

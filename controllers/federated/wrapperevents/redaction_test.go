@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
-	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 )
 
 // refusals has the ways in which an API server, or a webhook behind it, can refuse a write. Each answer contains text.
@@ -73,7 +73,7 @@ func told(t *testing.T, problem report.Push) string {
 // More people may read a wrapper's status and events than the Secrets and webhooks of a member.
 func TestNoSecretOfAMembersErrorIsInTheStatusAndTheEvents(t *testing.T) {
 	const object = "Secret db-password"
-	for _, text := range canaries.InSentences(t) {
+	for _, text := range secretcorpus.InSentences(t) {
 		problems := map[string]report.Push{}
 		for name, err := range refusals(text) {
 			is := memberapi.Explain("applying", object, err)
@@ -85,7 +85,7 @@ func TestNoSecretOfAMembersErrorIsInTheStatusAndTheEvents(t *testing.T) {
 		problems["a pass that failed"] = report.Push{State: is.State, Reason: is.Reason, Message: is.Message}
 		for name, problem := range problems {
 			switch got := told(t, problem); {
-			case strings.Contains(problem.Message+got, canaries.Word):
+			case strings.Contains(problem.Message+got, secretcorpus.Word):
 				t.Errorf("%s, %q: %s\n%s", name, text, problem.Message, got)
 			case !strings.Contains(got, object):
 				t.Errorf("%s, %q: the name of the object is lost: %s", name, text, got)

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,19 +56,17 @@ func (p *pendingPod) waitsFor(claim *unstructured.Unstructured) bool {
 	return false
 }
 
-// consumers returns the uids of at most three pods that mount a claim and do not run yet, the newest first. For an object of another kind
-// it returns none, and also if the member does not allow the collector to list pods.
-func (r *Reader) consumers(ctx context.Context, obj *unstructured.Unstructured) ([]types.UID, error) {
+// consumers returns the uids of at most three pods that mount a claim and do not run yet, the newest first. It looks at no more than a hundred
+// pods of the namespace. For an object of another kind it returns none, and also if the pods cannot be listed: the events of the claim
+// itself are worth more than those of its pods.
+func (r *Reader) consumers(ctx context.Context, obj *unstructured.Unstructured) []types.UID {
 	if obj.GroupVersionKind().GroupKind() != claimKind {
-		return nil, nil
+		return nil
 	}
 	var list pendingPodList
 	err := r.client.List(ctx, podsGVR, obj.GetNamespace(), metav1.ListOptions{FieldSelector: pendingPods, Limit: maxPods}, memberclient.WholeObjects, &list)
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	pods := list.Items[:min(len(list.Items), maxPods)]
 	slices.SortFunc(pods, func(a, b pendingPod) int {
@@ -81,5 +78,5 @@ func (r *Reader) consumers(ctx context.Context, obj *unstructured.Unstructured) 
 			uids = append(uids, pods[i].Metadata.UID)
 		}
 	}
-	return uids, nil
+	return uids
 }

@@ -39,7 +39,7 @@ func TestTheEventsOfAClaimAreAlsoThoseOfThePodsThatWaitForIt(t *testing.T) {
 			consumer("c", "shop", "data", 1, `,"deletionTimestamp":"2026-01-01T10:00:00Z"`), `{"metadata":{"namespace":"shop","name":"d","uid":"uid-d"}}`},
 			events: []string{"PersistentVolumeClaim data"}, asked: []string{"pods", "events uid-data"}},
 		"a member that refuses pods":          {refused: map[string]int{"pods": 403}, events: []string{"PersistentVolumeClaim data"}, asked: []string{"pods", "events uid-data"}},
-		"an API server that cannot list pods": {refused: map[string]int{"pods": 500}, asked: []string{"pods"}},
+		"an API server that cannot list pods": {refused: map[string]int{"pods": 500}, events: []string{"PersistentVolumeClaim data"}, asked: []string{"pods", "events uid-data"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &fakeMember{refused: test.refused, answers: map[string]string{"pods": `{"items":[` + strings.Join(test.pods, ",") + `]}`,

@@ -80,11 +80,7 @@ func knownLogs(known *v1alpha1.Evidence, c *evidence.Container) v1alpha1.Observe
 func (r *Reader) eventsAbout(
 	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject,
 ) ([]evidence.Event, error) {
-	waiting, err := r.consumers(ctx, obj)
-	if err != nil {
-		return nil, err
-	}
-	return r.events(ctx, obj.GetNamespace(), subjects(obj, related, owned, pods, waiting))
+	return r.events(ctx, obj.GetNamespace(), subjects(obj, related, owned, pods, r.consumers(ctx, obj)))
 }
 
 // subjects returns the uids of the objects whose events are evidence about obj, the most important first: obj, what OLM makes of a

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/redact"
-	"github.com/fairlead-dev/fairlead/internal/testing/canaries"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 )
 
 // No kubelet runs in this test. The test sets the statuses that the kubelet and the controllers of a real cluster write.
@@ -89,7 +89,7 @@ func TestWhyACollectorDoesNotRun(t *testing.T) {
 
 // A program can write anything into its termination message, and a registry into its answer.
 func TestNoSecretIsInTheReasonWhyACollectorDoesNotRun(t *testing.T) {
-	for _, text := range canaries.InSentences(t) {
+	for _, text := range secretcorpus.InSentences(t) {
 		for name, status := range map[string]corev1.PodStatus{
 			"no node": {Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: text}}},
 			"no image": {ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
@@ -102,7 +102,7 @@ func TestNoSecretIsInTheReasonWhyACollectorDoesNotRun(t *testing.T) {
 			"not ready":   {Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: text}}},
 		} {
 			got := StateOf(Deployment(Settings{ClusterName: "eu-1", Image: "r/collector:v2"}), []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "new"}, Status: status}})
-			if strings.Contains(got.Message, canaries.Word) || !strings.Contains(got.Message, redact.Mark) {
+			if strings.Contains(got.Message, secretcorpus.Word) || !strings.Contains(got.Message, redact.Mark) {
 				t.Errorf("%s, %q: %s", name, text, got.Message)
 			}
 		}

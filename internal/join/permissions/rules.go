@@ -114,8 +114,8 @@ func collectorRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		read("", "events", "nodes"),
 		// The pods of an unhealthy workload and the logs of its containers show why it is unhealthy. The collector also
-		// needs the pods of an operator that OLM installs, although no grant has to include that operator's Deployment. It
-		// uses no other pods, except those that wait for a claim of a wrapper, but RBAC cannot say that.
+		// needs the pods of an operator that OLM installs, although no grant has to include that operator's Deployment, and those
+		// that wait for a claim of a wrapper. It uses no other pods. RBAC cannot say that.
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}},

@@ -84,7 +84,7 @@ func (r *requests) deliver(ctx context.Context, entry *v1alpha1.DeliverySpec) (*
 		}
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsInvalid(err) && there != nil {
 			refusal = err
-			continue // somebody wrote the Delivery at the same time
+			continue // another client wrote the Delivery at the same time
 		}
 		if err != nil {
 			return nil, fmt.Errorf("delivering an entry of the list of shared intents: %w", err)

@@ -41,8 +41,8 @@ func CreateDelivery(ctx context.Context, conn *member.Conn, name string, annotat
 // PatchDelivery changes a Delivery by a JSON patch, and returns the Delivery that the API server stored. The API server answers 422 if a
 // test of the patch fails.
 //
-// The patch also empties managedFields of the Delivery. Nothing reads them there, and they are half of each watch event. The API server
-// then tracks no fields in later writes of that Delivery either,.
+// The patch also empties the managedFields of the Delivery. No program reads those of Deliveries, and they take half of each watch event.
+// After it, the API server tracks no fields in later writes of that Delivery.
 func PatchDelivery(ctx context.Context, conn *member.Conn, name string, patch []Operation) (*v1alpha1.Delivery, error) {
 	// An empty list would leave them as they are. "add" replaces a present value.
 	patch = append(patch, Operation{Op: "add", Path: "/metadata/managedFields", Value: []metav1.ManagedFieldsEntry{{}}})
