@@ -36,15 +36,16 @@ type savedOptions struct {
 	Bare          bool     `json:"bare,omitempty"`
 	Audit         bool     `json:"audit,omitempty"`
 	Fsync         bool     `json:"fsync,omitempty"`
+	MoreMemory    bool     `json:"moreMemory,omitempty"`
 	APIServerArgs []string `json:"apiServerArgs,omitempty"`
 }
 
 func (s savedOptions) options(name string) Options {
-	return Options{Name: name, Members: s.Members, OLM: s.OLM, Bare: s.Bare, Audit: s.Audit, Fsync: s.Fsync, APIServerArgs: s.APIServerArgs}
+	return Options{Name: name, Members: s.Members, OLM: s.OLM, Bare: s.Bare, Audit: s.Audit, Fsync: s.Fsync, MoreMemory: s.MoreMemory, APIServerArgs: s.APIServerArgs}
 }
 
 func (o Options) saved() savedOptions {
-	return savedOptions{Members: o.Members, OLM: o.OLM, Bare: o.Bare, Audit: o.Audit, Fsync: o.Fsync, APIServerArgs: o.APIServerArgs}
+	return savedOptions{Members: o.Members, OLM: o.OLM, Bare: o.Bare, Audit: o.Audit, Fsync: o.Fsync, MoreMemory: o.MoreMemory, APIServerArgs: o.APIServerArgs}
 }
 
 // CacheDir returns the folder for builds and sandboxes: $XDG_CACHE_HOME/fairlead, by default ~/.cache/fairlead.

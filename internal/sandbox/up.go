@@ -140,7 +140,7 @@ func plan(st *state, cache, name string, o Options, set binaries.Programs) error
 	}
 	for i := range st.Clusters {
 		c := &st.Clusters[i]
-		c.Audit, c.Fsync, c.APIServerArgs = o.Audit, o.Fsync, o.APIServerArgs
+		c.Audit, c.Fsync, c.MoreMemory, c.APIServerArgs = o.Audit, o.Fsync, o.MoreMemory, o.APIServerArgs
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func makeBed(ctx context.Context, o options, f federation, p *progress.Printer) 
 
 // up starts the sandbox with this number of members, or adds members to a running sandbox.
 func (b *bed) up(ctx context.Context, members int) error {
-	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs}
+	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, MoreMemory: true, Programs: b.programs}
 	b.measured.options(&o)
 	if b.profiles != "" || b.wants(restWork) {
 		o.ManagerArgs = []string{"--pprof-address=" + pprofAddress}

@@ -83,7 +83,7 @@ func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
 		Expect(err).NotTo(HaveOccurred())
 	}
 	box, err := sandbox.Up(ctx, sandbox.Options{
-		Name: name, Members: 3, OLM: true, Audit: true, Programs: filepath.Join(repo, "bin"),
+		Name: name, Members: 3, OLM: true, Audit: true, MoreMemory: true, Programs: filepath.Join(repo, "bin"),
 		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; without it, a killed etcd may lose its last writes
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())

@@ -31,7 +31,7 @@ func newRival(ctx SpecContext) *TestFleet {
 	}
 	down(ctx) // a killed run may have left a sandbox with this name
 	DeferCleanup(down, NodeTimeout(time.Minute))
-	box, err := sandbox.Up(ctx, sandbox.Options{Name: name, Programs: filepath.Join(fleet.repo, "bin")}, progress.New(GinkgoWriter))
+	box, err := sandbox.Up(ctx, sandbox.Options{Name: name, MoreMemory: true, Programs: filepath.Join(fleet.repo, "bin")}, progress.New(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
 	r := &TestFleet{Provider: provider.OfSandbox{Sandbox: box}, Sandbox: box, repo: fleet.repo}
 	r.Host = r.connect(sandbox.HostName)

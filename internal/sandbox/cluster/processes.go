@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
@@ -30,7 +29,10 @@ func (s Spec) Processes() []supervisor.Process {
 	for i := range list {
 		list[i].Cluster = s.Name
 		list[i].Stamp = stamp(list[i].Path, reads[list[i].Name]...)
-		list[i].Env = append(slices.Clone(lean), "HOME="+s.Dir) // with the user's HOME, KWOK would also read the user's own settings
+		list[i].Env = []string{"HOME=" + s.Dir} // with the user's HOME, KWOK would also read the user's own settings
+		if !s.MoreMemory {
+			list[i].Env = append(list[i].Env, lean...)
+		}
 		list[i].Unset = []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy", "KUBECONFIG"}
 	}
 	return list

@@ -46,6 +46,7 @@ type Spec struct {
 	Nodes         []Node         `json:"nodes"`
 	Audit         bool           `json:"audit,omitempty"`         // log the metadata of every request to AuditLog
 	Fsync         bool           `json:"fsync,omitempty"`         // etcd syncs its writes to disk, as in production; this is slower
+	MoreMemory    bool           `json:"moreMemory,omitempty"`    // Go collects garbage as seldom as in production: less CPU and more memory
 	APIServerArgs []string       `json:"apiServerArgs,omitempty"` // added after the other flags; the last value of a flag counts
 }
 

@@ -31,7 +31,7 @@ type Plane struct {
 // name for its sandbox, because the tests of several packages can run at the same time. The Plane calls prepare once,
 // after it has started the sandbox. prepare may be nil.
 func New(options sandbox.Options, prepare func(context.Context, *sandbox.Sandbox) error) *Plane {
-	options.Bare = true
+	options.Bare, options.MoreMemory = true, true
 	return &Plane{options: options, prepare: prepare}
 }
 
