@@ -63,7 +63,7 @@ func newOptions(streams genericiooptions.IOStreams) *Options {
 func newCommand(o *Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose [NAME | cfed/NAME | KIND NAME] [-n NAMESPACE] [--output-directory DIRECTORY] [-o json|yaml]",
-		Short: "Write what a maintainer needs to find a fault into one archive, without secrets",
+		Short: "Write what a maintainer needs to find a fault into one archive, without the values of Secrets",
 		Long: `diagnose writes an archive fairlead-diagnose-TIME.tar.gz, for a report to the maintainers.
 
   diagnose NAME            one Federated, in the namespace of -n or of the kubeconfig's context; cfed/NAME for a ClusterFederated
