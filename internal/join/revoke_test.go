@@ -3,6 +3,7 @@
 package join_test
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -41,13 +42,21 @@ func (f *fleet) renew(t *testing.T) tokens.Renewal {
 	if err != nil || renewal.Renewed {
 		t.Fatalf("the token is new, and yet: %+v %v", renewal, err)
 	}
+	first := secret
+	isNew := func(key string) bool { return !bytes.Equal(first.Data[key], secret.Data[key]) }
 	due := renewal.Due
-	eventually(t, "the member gives a token that is younger by a second", func(ctx context.Context) bool {
-		// One call of Renew may renew only one of the two tokens, and the other is due in the next call. So the test reads
-		// the Secret again before each call, as the manager does.
+	eventually(t, "the member gives tokens that are younger by a second", func(ctx context.Context) bool {
+		// The join got the two tokens one after the other, so one call of Renew may renew only one of them, and the other is due a
+		// second later. So the test reads the Secret again before each call, as the manager does.
 		_, secret = f.registered(t, "east")
-		renewal, err = tokens.Renew(ctx, f.host, account, accepts, secret, due)
-		return err == nil && renewal.Renewed
+		if renewal, err = tokens.Renew(ctx, f.host, account, accepts, secret, due); err != nil {
+			return false
+		}
+		if renewal.Renewed {
+			due = renewal.Due
+		}
+		_, secret = f.registered(t, "east")
+		return isNew(v1alpha1.SecretToken) && (isNew(v1alpha1.SecretCollectorToken) || renewal.Shared)
 	})
 	return renewal
 }
