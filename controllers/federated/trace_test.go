@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
@@ -176,10 +176,8 @@ func TestATraceStaysOpenUntilTheStatusIsStored(t *testing.T) {
 
 // Secrets are in the objects of the author, in the refusals of members, and in what collectors report.
 func TestNoSecretOfAnAuthorOrAMemberGetsIntoATrace(t *testing.T) {
-	corpus, err := os.ReadFile("../../federate/redact/testdata/secrets.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := secretcorpus.Lines(t)
+	corpus := strings.Join(lines, "\n")
 	w := rendered("u", object, 1)
 	w.ResourceVersion = ""
 	w.Spec.Objects = []runtime.RawExtension{{Raw: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"key":%q}}`, "CANARY")}}
@@ -194,12 +192,12 @@ func TestNoSecretOfAnAuthorOrAMemberGetsIntoATrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := at(r, got, now, "east")
-	for _, text := range strings.Split(string(corpus), "\n") {
+	for _, text := range lines {
 		status := &v1alpha1.DeliveryStatus{Version: text, Objects: []v1alpha1.ObjectStatus{{Kind: text, Name: text, Health: v1alpha1.Degraded, Reason: text, Message: text}}}
 		generationTrace{r.tracer, p.wrapper, p.now}.observed(&report.Input{Members: []report.Member{{Name: "east", Held: true, HeldRevision: text, Status: status, Reachability: report.Reachability{Known: true, Usable: true}},
 			{Name: "west", Push: report.Push{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonRefused, Message: text}}}})
 	}
-	_ = p.traced(tracing.SpanRender, func(context.Context) error { p.invalid = string(corpus); return errors.New(string(corpus)) })(t.Context())
+	_ = p.traced(tracing.SpanRender, func(context.Context) error { p.invalid = corpus; return errors.New(corpus) })(t.Context())
 	r.tracer.Close()
 	all := spans.GetSpans()
 	for _, s := range all {

@@ -26,6 +26,7 @@ type PodObject struct {
 		RestartPolicy  corev1.RestartPolicy `json:"restartPolicy"`
 		InitContainers []podContainer       `json:"initContainers"`
 		Containers     []podContainer       `json:"containers"`
+		Volumes        []podVolume          `json:"volumes"`
 	} `json:"spec"`
 	Status struct {
 		Phase                 corev1.PodPhase   `json:"phase"`
@@ -45,6 +46,12 @@ type podContainer struct {
 			Memory any `json:"memory"`
 		} `json:"limits"`
 	} `json:"resources"`
+}
+
+type podVolume struct {
+	PersistentVolumeClaim struct {
+		ClaimName string `json:"claimName"`
+	} `json:"persistentVolumeClaim"`
 }
 
 // PodCondition is a condition of a pod.
@@ -84,6 +91,11 @@ func (p *PodObject) Owner() types.UID {
 		}
 	}
 	return ""
+}
+
+// Mounts reports whether the pod has a volume of the claim with this name in its namespace.
+func (p *PodObject) Mounts(claim string) bool {
+	return slices.ContainsFunc(p.Spec.Volumes, func(v podVolume) bool { return v.PersistentVolumeClaim.ClaimName == claim })
 }
 
 // condition returns the pod's condition of this type; its status is "" if the pod has none.

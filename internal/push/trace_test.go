@@ -5,7 +5,6 @@ package push
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/apply"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 	"github.com/fairlead-dev/fairlead/internal/tracing"
 )
 
@@ -69,10 +69,7 @@ func TestAPassIsTracedBelowItsMember(t *testing.T) {
 }
 
 func TestTheSpanOfAPassHasItsResultAndNoMessage(t *testing.T) {
-	corpus, err := os.ReadFile("../../federate/redact/testdata/secrets.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	corpus := strings.Join(secretcorpus.Lines(t), "\n")
 	b := newBench(t)
 	desired := wish("d")
 	var spans *tracetest.InMemoryExporter
@@ -81,7 +78,7 @@ func TestTheSpanOfAPassHasItsResultAndNoMessage(t *testing.T) {
 	b.pusher.SetDesired("east", desired)
 	began := b.clock.Now()
 	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{}, fmt.Errorf("the member says: %s", corpus), apply.Counts{})
-	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonNotGranted, Message: string(corpus), Kept: []plan.Kept{{Object: string(corpus), Why: string(corpus)}}}, nil,
+	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonNotGranted, Message: corpus, Kept: []plan.Kept{{Object: corpus, Why: corpus}}}, nil,
 		apply.Counts{Objects: 5, Rejected: map[string]int{v1alpha1.ReasonNotGranted: 2, v1alpha1.ReasonInvalid: 1}})
 	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{Done: true}, nil, apply.Counts{Objects: 5})
 	b.pusher.host.Tracer.Close()

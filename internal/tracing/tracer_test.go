@@ -3,10 +3,8 @@
 package tracing
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +19,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/secretcorpus"
 )
 
 var (
@@ -323,18 +322,13 @@ func TestTracingThatIsOffAllocatesNothing(t *testing.T) {
 	}
 }
 
-// canaries returns the lines of the corpus of secrets, and all words in them.
-func canaries(t *testing.T) []string {
+// linesAndWords returns the lines of the corpus of secrets, and all words in them.
+func linesAndWords(t *testing.T) []string {
 	t.Helper()
-	file, err := os.Open("../../federate/redact/testdata/secrets.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
 	var all []string
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		all = append(all, lines.Text())
-		all = append(all, strings.FieldsFunc(lines.Text(), func(r rune) bool { return strings.ContainsRune(" \"'=:;,/@<>[]{}()&?\\", r) })...)
+	for _, line := range secretcorpus.Lines(t) {
+		all = append(all, line)
+		all = append(all, strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \"'=:;,/@<>[]{}()&?\\", r) })...)
 	}
 	if len(all) < 300 {
 		t.Fatalf("the corpus has only %d texts", len(all))
@@ -347,7 +341,7 @@ func canaries(t *testing.T) []string {
 func TestNoSecretGetsIntoATrace(t *testing.T) {
 	r := newRecorder(t)
 	r.Begin(web, 0)
-	for i, text := range canaries(t) {
+	for i, text := range linesAndWords(t) {
 		name := fmt.Sprintf("m-%d", i)
 		r.Changed(web, name, "fed-web-1")
 		r.Applied(web, name, "fed-web-1", Pass{Began: began, Result: "error", Reason: text})

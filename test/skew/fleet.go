@@ -29,6 +29,7 @@ const (
 
 // fleet is the sandbox, its users, and what the members had at the beginning.
 type fleet struct {
+	name    string // of the sandbox
 	host    client.Client
 	members map[string]client.Client
 	users   *users
@@ -36,9 +37,9 @@ type fleet struct {
 	untouched map[string]map[string]string
 }
 
-// connect makes the clients of a sandbox that runs.
-func (f *fleet) connect(name string) error {
-	box, err := sandbox.Open(name)
+// connect makes the clients of the sandbox, which has to run.
+func (f *fleet) connect() error {
+	box, err := sandbox.Open(f.name)
 	if err != nil {
 		return err
 	}
@@ -72,11 +73,11 @@ func clientFor(config *rest.Config) (client.Client, error) {
 }
 
 // start calls up, lets the users write, and remembers what the members then have. It returns what it found, as one line.
-func (f *fleet) start(ctx context.Context, name string, up func(context.Context) error, step *progress.Step) (string, error) {
+func (f *fleet) start(ctx context.Context, up func(context.Context) error, step *progress.Step) (string, error) {
 	if err := up(ctx); err != nil {
 		return "", err
 	}
-	if err := f.connect(name); err != nil {
+	if err := f.connect(); err != nil {
 		return "", err
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}

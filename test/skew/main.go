@@ -78,19 +78,17 @@ func run(ctx context.Context, o options) (err error) {
 
 // goThrough goes through all stages, and prints a line for each.
 func goThrough(ctx context.Context, name string, versions folders, mixed string, p *progress.Printer) error {
-	f := &fleet{}
+	f := &fleet{name: name}
 	for i, s := range stages {
 		step := p.Step("stage %d of %d, %s", i+1, len(stages), s)
 		up := func(ctx context.Context) error {
 			return s.start(ctx, name, versions, filepath.Join(mixed, strconv.Itoa(i)))
 		}
-		change := f.change
+		goOn := f.change
 		if i == 0 {
-			change = func(ctx context.Context, up func(context.Context) error, step *progress.Step) (string, error) {
-				return f.start(ctx, name, up, step)
-			}
+			goOn = f.start
 		}
-		found, err := change(ctx, up, step)
+		found, err := goOn(ctx, up, step)
 		if err != nil {
 			step.Fail(err)
 			return fmt.Errorf("stage %d (%s): %w", i+1, s, err)

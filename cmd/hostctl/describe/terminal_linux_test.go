@@ -3,10 +3,10 @@
 package describe
 
 import (
-	"os"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,17 +16,12 @@ import (
 
 func TestADescriptionFitsATerminal(t *testing.T) {
 	t.Setenv("KUBECONFIG", "testdata/kubeconfig.yaml")
-	terminal.Check(t, func(t *testing.T, to *os.File) {
-		o := newOptions(genericiooptions.IOStreams{Out: to, ErrOut: to})
+	terminal.Check(t, func(streams genericiooptions.IOStreams) *cobra.Command {
+		o := newOptions(streams)
 		o.Connect = func() (client.WithWatch, error) {
 			return hostWith(t, nil, append(newEvents(), memberReports(crashing(crashed))...)...), nil
 		}
 		o.Now = func() time.Time { return now }
-		cmd := newCommand(o)
-		cmd.SetArgs([]string{"storefront", "-n", "shop"})
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		if err := cmd.ExecuteContext(t.Context()); exit.CodeOf(err) != exit.Waits {
-			t.Error(err)
-		}
-	})
+		return newCommand(o)
+	}, []string{"storefront", "-n", "shop"}, func(err error) bool { return exit.CodeOf(err) == exit.Waits })
 }

@@ -3,10 +3,10 @@
 package logs
 
 import (
-	"os"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,15 +17,10 @@ import (
 // The lines about the logs are wrapped. The lines of logs are not, and those of this test are short.
 func TestLogsFitATerminal(t *testing.T) {
 	t.Setenv("KUBECONFIG", "testdata/kubeconfig.yaml")
-	terminal.Check(t, func(t *testing.T, to *os.File) {
-		o := &Options{Target: evidence.NewTarget(genericiooptions.IOStreams{Out: to, ErrOut: to})}
+	terminal.Check(t, func(streams genericiooptions.IOStreams) *cobra.Command {
+		o := &Options{Target: evidence.NewTarget(streams)}
 		o.Connect = func() (client.WithWatch, error) { return hostWith(t, nil, web(lost), crash(), quota()), nil }
 		o.Now = func() time.Time { return now }
-		cmd := newCommand(o)
-		cmd.SetArgs([]string{"web", "-n", "shop"})
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		if err := cmd.ExecuteContext(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
+		return newCommand(o)
+	}, []string{"web", "-n", "shop"}, func(err error) bool { return err == nil })
 }

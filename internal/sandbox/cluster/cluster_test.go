@@ -197,6 +197,18 @@ func TestFlagsFollowTheSpec(t *testing.T) {
 	}
 }
 
+func TestProcessesSaveMemoryUnlessTheyMayHaveMore(t *testing.T) {
+	for _, more := range []bool{false, true} {
+		s := spec(t)
+		s.MoreMemory = more
+		for _, p := range s.Processes() {
+			if saves := slices.Contains(p.Env, lean[0]); saves == more {
+				t.Errorf("MoreMemory %t: %s has the environment %v", more, p.Name, p.Env)
+			}
+		}
+	}
+}
+
 func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 	for _, p := range spec(t).Processes() {
 		joined := strings.Join(p.Args, " ")

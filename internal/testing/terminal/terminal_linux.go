@@ -11,7 +11,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
 // columns and rows are the size of the terminal.
@@ -20,11 +22,20 @@ const columns, rows = 80, 24
 // colors matches the terminal sequence that sets colors.
 var colors = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// Check runs a command on a terminal, on a terminal with NO_COLOR=1, and in a pipe. The function run runs the command with to as its standard
-// output and standard error. Check fails the test if a line on a terminal is wider than the terminal, if the first run has no colors, or if
-// another one has.
-func Check(t *testing.T, run func(t *testing.T, to *os.File)) {
+// Check runs a command on a terminal, on a terminal with NO_COLOR=1, and in a pipe. The function command returns the command for these
+// streams, and the function accepts reports whether the command may end with this error. Check fails the test if a line on a terminal is
+// wider than the terminal, if the first run has no colors, or if another one has.
+func Check(t *testing.T, command func(genericiooptions.IOStreams) *cobra.Command, args []string, accepts func(error) bool) {
 	t.Helper()
+	run := func(t *testing.T, to *os.File) {
+		t.Helper()
+		cmd := command(genericiooptions.IOStreams{Out: to, ErrOut: to})
+		cmd.SetArgs(args)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(t.Context()); !accepts(err) {
+			t.Error(err)
+		}
+	}
 	t.Setenv("TERM", "xterm-256color")
 	t.Setenv("NO_COLOR", "")
 	t.Run("on a terminal", func(t *testing.T) {
