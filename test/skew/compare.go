@@ -85,7 +85,7 @@ func (f *fleet) compare(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	return fmt.Sprintf("%d wrappers as the users wrote them on each of %d members, %d objects untouched by all stages",
+	return fmt.Sprintf("%d wrappers as the users wrote them on each of %d members, %d objects that no user touched are as at the beginning",
 		len(f.users.colours), len(f.members), f.countUntouched()), errors.Join(errs...)
 }
 
