@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -12,10 +13,12 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 // expectAlerts fails unless exactly these alerts fire if the fleet stays as two scrapes of the manager show it.
@@ -23,6 +26,24 @@ func expectAlerts(ctx context.Context, before, after string, alerts ...string) {
 	GinkgoHelper()
 	said, err := monitoring(ctx, append([]string{"alerts", saved(before), saved(after)}, alerts...)...)
 	Expect(err).NotTo(HaveOccurred(), said)
+}
+
+// webhookFailures scrapes the host's API server, and returns the metric of requests that it refused because of a webhook.
+func webhookFailures(ctx context.Context) string {
+	GinkgoHelper()
+	config, err := fleet.RESTConfig(provider.Host)
+	Expect(err).NotTo(HaveOccurred())
+	connection, err := kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
+	all, err := connection.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	var text strings.Builder
+	for line := range strings.Lines(string(all)) {
+		if strings.Contains(line, "apiserver_admission_webhook_rejection_count") { // one line in a hundred
+			text.WriteString(line)
+		}
+	}
+	return text.String()
 }
 
 // Each alert fires because of a real fault. Only the time is short: Prometheus's engine evaluates the rules as if what the two scrapes
@@ -127,12 +148,16 @@ var _ = Describe("The alerts", needsProcesses, needsOpenMembers, func() {
 	})
 
 	It("fire when the manager is paused", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		before := webhookFailures(ctx)
 		manager := fleet.Manager(ctx).PID
 		DeferCleanup(func() { _ = syscall.Kill(manager, syscall.SIGCONT) })
 		Expect(syscall.Kill(manager, syscall.SIGSTOP)).To(Succeed())
 		Expect(scrapeWithin(ctx, time.Second)).Error().To(HaveOccurred())
+		w := build.Federated("refused").In(shop).To("member-1").With(build.ConfigMap("settings")).Obj()
+		Expect(fleet.Host.Create(ctx, w)).To(MatchError(ContainSubstring("failed calling webhook")))
 		Expect(syscall.Kill(manager, syscall.SIGCONT)).To(Succeed())
-		expectAlerts(ctx, "", "", "FairleadManagerAbsent")
+		expectAlerts(ctx, before, webhookFailures(ctx), "FairleadManagerAbsent", "FairleadWebhooksNotAnswering")
 		Eventually(ctx, metric(`leader_election_master_status{name="fairlead-manager"}`)).WithTimeout(afterKill).Should(BeEquivalentTo(1))
 	})
 })
