@@ -24,11 +24,11 @@ const tailBytes = 256 << 10
 
 var unfitForFiles = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 
-// dump writes the state of the fleet after a failed spec into _artifacts, one file for each part. If it cannot read a part, it
-// writes the error into that file.
+// dump writes the state of the fleet after a failed spec into the fleet's folder in _artifacts, one file for each part. If it cannot read a
+// part, it writes the error into that file.
 func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 	sentence := strings.Trim(unfitForFiles.ReplaceAllString(spec.FullText(), "-"), "-")
-	dir := filepath.Join(f.repo, "_artifacts", sentence[:min(len(sentence), 120)])
+	dir := filepath.Join(f.repo, "_artifacts", f.Name, sentence[:min(len(sentence), 120)])
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		GinkgoWriter.Printf("dumping: %v\n", err)
 		return

@@ -4,8 +4,10 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
@@ -30,6 +33,8 @@ import (
 // TestFleet is the provider's clusters, with a client for each.
 type TestFleet struct {
 	provider.Provider
+	// Name is unique on this machine. The folder of the fleet's failures has the same name.
+	Name string
 	// Sandbox is the sandbox behind Provider; nil with another provider.
 	Sandbox *sandbox.Sandbox
 	Host    *TestCluster
@@ -47,7 +52,19 @@ type TestCluster struct {
 	auditLog   string
 }
 
-// bringUp starts the clusters of the chosen provider, or uses the clusters that an earlier run kept.
+// buildPrograms builds the programs of the sandbox's control planes, unless an earlier run has built them.
+func buildPrograms(ctx context.Context) {
+	GinkgoHelper()
+	if provider.Chosen() != provider.Sandbox {
+		return
+	}
+	cache, err := sandbox.CacheDir()
+	Expect(err).NotTo(HaveOccurred())
+	_, err = binaries.Build(ctx, cache, append(binaries.ControlPlane(), binaries.OLMPrograms()...), progress.New(os.Stderr))
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// bringUp starts the clusters of the chosen provider, or uses the clusters that an earlier run kept. Each process of ginkgo has a fleet of its own.
 func bringUp(ctx context.Context) *TestFleet {
 	GinkgoHelper()
 	repo, err := filepath.Abs("../..")
@@ -56,9 +73,9 @@ func bringUp(ctx context.Context) *TestFleet {
 	switch name := provider.Chosen(); name {
 	case provider.Sandbox:
 		f.Sandbox = upSandbox(ctx, repo)
-		f.Provider = provider.OfSandbox{Sandbox: f.Sandbox}
+		f.Provider, f.Name = provider.OfSandbox{Sandbox: f.Sandbox}, f.Sandbox.Name
 	case provider.Kind:
-		f.Provider = upKind(ctx, repo)
+		f.Provider, f.Name = upKind(ctx, repo), kindName
 	default:
 		Fail("provider " + name + " does not exist: use PROVIDER=sandbox or PROVIDER=kind")
 	}
@@ -72,12 +89,18 @@ func bringUp(ctx context.Context) *TestFleet {
 // keep reports whether FAIRLEAD_E2E_KEEP is set (make e2e KEEP=1): the suite uses clusters of an earlier run, and leaves them running at its end.
 func keep() bool { return os.Getenv("FAIRLEAD_E2E_KEEP") != "" }
 
+// sandboxName returns the name of the sandbox of this process of ginkgo. FAIRLEAD_E2E_SANDBOX is the name for the first process, by default e2e.
+func sandboxName() string {
+	name := cmp.Or(os.Getenv("FAIRLEAD_E2E_SANDBOX"), "e2e")
+	if process := GinkgoParallelProcess(); process > 1 {
+		return fmt.Sprintf("%s-%d", name, process)
+	}
+	return name
+}
+
 func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
 	GinkgoHelper()
-	name := os.Getenv("FAIRLEAD_E2E_SANDBOX")
-	if name == "" {
-		name = "e2e"
-	}
+	name := sandboxName()
 	if !keep() { // a killed run may have left a sandbox with this name
 		_, err := sandbox.Down(ctx, name)
 		Expect(err).NotTo(HaveOccurred())
@@ -90,12 +113,17 @@ func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
 	return box
 }
 
+// kindName begins the names of all clusters of kind.
+const kindName = "fairlead-e2e"
+
 func upKind(ctx context.Context, repo string) *kindclusters.Clusters {
 	GinkgoHelper()
+	suite, _ := GinkgoConfiguration()
+	Expect(suite.ParallelTotal).To(Equal(1), "clusters of kind have fixed names, so one process only can use them")
 	cache, err := os.UserCacheDir()
 	Expect(err).NotTo(HaveOccurred())
 	clusters, err := kindclusters.Up(ctx, kindclusters.Options{
-		Name: "fairlead-e2e", Dir: filepath.Join(cache, "fairlead", "kind-e2e"), Programs: filepath.Join(repo, "bin"),
+		Name: kindName, Dir: filepath.Join(cache, "fairlead", "kind-e2e"), Programs: filepath.Join(repo, "bin"),
 		Images: filepath.Join(repo, "_artifacts", "images"), NodeImage: os.Getenv("KIND_NODE_IMAGE"), Keep: keep(),
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())

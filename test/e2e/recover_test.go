@@ -20,7 +20,7 @@ import (
 // leadAgain bounds the time until another manager leads after a kill: the lease of the killed manager has to expire first.
 const leadAgain = 2 * time.Minute
 
-var _ = Describe("When the host forgets", Serial, func() {
+var _ = Describe("When the host forgets", func() {
 	It("lost wrappers leave their objects; when they are created again, equal ones are adopted and others held until a person decides", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		equal := author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))

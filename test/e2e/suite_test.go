@@ -17,16 +17,17 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// fleet is the fleet that all specs share.
+// fleet is the fleet that all specs of this process share.
 var fleet *TestFleet
 
 const (
 	// patience bounds the wait for a condition that depends on a few writes and watches.
 	patience = 60 * time.Second
-	// upWithin bounds the start of the fleet in a sandbox. The binaries of the control planes have been built before.
+	// upWithin bounds the start of a cluster, and other work of minutes.
 	upWithin = 10 * time.Minute
-	// kindUpWithin bounds the start of the fleet with kind, whose nodes have to start kubelets and load images.
-	kindUpWithin = 20 * time.Minute
+	// bringUpWithin bounds the build of the programs from empty caches, and after it the start of the fleet. With kind the nodes have to
+	// start kubelets and load images.
+	bringUpWithin = 30 * time.Minute
 )
 
 func TestMain(m *testing.M) {
@@ -51,16 +52,13 @@ func TestEndToEnd(t *testing.T) {
 	RunSpecs(t, "Fairlead", suite, reporter)
 }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
+// One process builds the programs, because all fleets need the same ones. Ginkgo shows what this process prints at once. What the
+// processes print while they start their fleets, ginkgo shows when the fleets are up.
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
+	buildPrograms(ctx)
+}, func(ctx SpecContext) {
 	fleet = bringUp(ctx)
-}, NodeTimeout(bringUpWithin()))
-
-func bringUpWithin() time.Duration {
-	if provider.Chosen() == provider.Kind {
-		return kindUpWithin
-	}
-	return upWithin
-}
+}, NodeTimeout(bringUpWithin))
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	if fleet == nil || keep() {

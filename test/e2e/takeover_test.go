@@ -33,12 +33,12 @@ func newRival(ctx SpecContext) *TestFleet {
 	DeferCleanup(down, NodeTimeout(time.Minute))
 	box, err := sandbox.Up(ctx, sandbox.Options{Name: name, MoreMemory: true, Programs: filepath.Join(fleet.repo, "bin")}, progress.New(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
-	r := &TestFleet{Provider: provider.OfSandbox{Sandbox: box}, Sandbox: box, repo: fleet.repo}
+	r := &TestFleet{Provider: provider.OfSandbox{Sandbox: box}, Name: name, Sandbox: box, repo: fleet.repo}
 	r.Host = r.connect(sandbox.HostName)
 	return r
 }
 
-var _ = Describe("When another host takes a member over", Serial, func() {
+var _ = Describe("When another host takes a member over", func() {
 	It("only the new host can write, and the first host reports that it lost the member and forgets it", needsProcesses, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-3")
 		w := author(ctx, build.Federated("settings").In(shop).To(member.Name).With(build.ConfigMap("settings", "colour", "blue")))
