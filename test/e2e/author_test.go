@@ -243,7 +243,7 @@ spec:
 	})
 })
 
-var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
+var _ = Describe("The samples", Ordered, longFirst, needsOpenMembers, func() {
 	sample := func(path ...string) string {
 		return filepath.Join(append([]string{fleet.repo, "config", "samples"}, path...)...)
 	}

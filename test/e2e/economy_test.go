@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, ContinueOnFailure, func() {
+var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, longFirst, ContinueOnFailure, func() {
 	const wrappers = 50
 	var (
 		shop string

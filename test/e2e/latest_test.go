@@ -54,7 +54,7 @@ func haveTaken(version, reason string) types.GomegaMatcher {
 	return HaveField("Status.Upgrade.Subscriptions", ConsistOf(And(HaveField("CSV", demoCSV(version)), HaveField("Reason", reason))))
 }
 
-var _ = Describe("When a Subscription takes the latest version", needsOLM, needsProcesses, func() {
+var _ = Describe("When a Subscription takes the latest version", longFirst, needsOLM, needsProcesses, func() {
 	It("goes to the canary first, although all catalogs have it, and stops there if it is bad", func(ctx SpecContext) {
 		shop, members := newShop(ctx), []string{"member-1", "member-2", "member-3"}
 		last := build.Wave("last")

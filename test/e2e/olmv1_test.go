@@ -113,7 +113,7 @@ func showVersion(member string, state v1alpha1.ClusterState, version string) typ
 
 // operator-controller itself does not run here, because it pulls catalogs and bundles from registries. The specs install a CRD with
 // few fields, and write the conditions that operator-controller would write.
-var _ = Describe("When OLM v1 upgrades operators, by a cut-down CRD and scripted conditions", Ordered, ContinueOnFailure, needsOpenMembers, func() {
+var _ = Describe("When OLM v1 upgrades operators, by a cut-down CRD and scripted conditions", Ordered, longFirst, ContinueOnFailure, needsOpenMembers, func() {
 	const ofEarlier = "1.0.0 is installed; OLM has not installed a version that satisfies 1.1.0 yet"
 
 	BeforeAll(func(ctx SpecContext) {

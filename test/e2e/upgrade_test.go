@@ -55,7 +55,7 @@ func haveVersion(member, version string) types.GomegaMatcher {
 		And(HaveField("State", v1alpha1.StateHealthy), HaveField("Version", demoCSV(version))))
 }
 
-var _ = Describe("When OLM upgrades operators up to a target", needsOLM, func() {
+var _ = Describe("When OLM upgrades operators up to a target", longFirst, needsOLM, func() {
 	It("upgrades to the target wave after wave, version by version, and never past it", func(ctx SpecContext) {
 		last := build.Wave("last")
 		last.Approval = v1alpha1.WaveManual
