@@ -14,6 +14,7 @@ LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(
 # Variables of make e2e, make crash, make fuzz, make bench, make skew, make images, make release and make kind-node.
 PROVIDER ?= sandbox
 FOCUS    ?=
+FLEETS   ?=
 KEEP     ?=
 SEED     ?=
 TIME     ?= 30s
@@ -25,7 +26,7 @@ OBJECTS  ?=
 PUSH     ?=
 CP       ?=
 OLD      ?=
-export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH CP OLD
+export PROVIDER FOCUS FLEETS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH CP OLD
 
 ##@ Look
 
@@ -77,10 +78,10 @@ generate: ## Generate deep copies and CRDs from the Go types, and the chart's co
 .PHONY: test
 test: build ## Run all tests: unit, integration on real API servers, end-to-end on the sandbox (tens of minutes)
 	SEED= hack/test.sh
-	PROVIDER=sandbox FOCUS= KEEP= hack/e2e.sh
+	PROVIDER=sandbox FOCUS= FLEETS= KEEP= hack/e2e.sh
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end suite [PROVIDER=sandbox|kind] [FOCUS=REGEX] [KEEP=1]
+e2e: build ## Run the end-to-end suite [PROVIDER=sandbox|kind] [FOCUS=REGEX] [FLEETS=N] [KEEP=1]
 	VERSION="$(VERSION)" hack/e2e.sh
 
 .PHONY: crash

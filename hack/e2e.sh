@@ -4,10 +4,13 @@
 # Runs the end-to-end suite.
 #   PROVIDER=sandbox|kind  the provider of the fleet: processes without kubelets, or clusters of kind
 #   FOCUS=REGEX            only the specs with a matching sentence; a FOCUS that matches no spec fails
-#   KEEP=1                 use the fleet that an earlier run with KEEP=1 left, and leave it running afterwards
+#   FLEETS=N               N processes of ginkgo share the specs, and each has a fleet of its own. By default 2 with the sandbox,
+#                          because specs wait for most of their time, and 1 with a FOCUS. Always 1 with kind
+#   KEEP=1                 use the fleets that an earlier run with KEEP=1 left, as many as FLEETS says, and leave them running
 #   VERSION=VERSION        for kind: the version of the images, which `make e2e` gives
 #   KIND_NODE_IMAGE=NAME   for kind: the image of the nodes; by default the image that `make kind-node` builds
-# The suite gets PROVIDER and KEEP as FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP.
+# The suite gets PROVIDER and KEEP as FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP. FAIRLEAD_E2E_SANDBOX is the name of the first
+# fleet's sandbox, by default e2e. The second fleet is NAME-2. `hostctl sandbox down --name NAME` takes a kept one down.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -22,9 +25,14 @@ if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o _artifacts/images/pod ./test/e2e/pod
 fi
 
-# -v prints ginkgo's progress and summary while the suite runs. -count=1 is set because Go must not reuse a result that
-# depends on a fleet. Go's timeout is a minute longer than ginkgo's, so that ginkgo can report the spec that hangs.
-set -- -v -count=1 -timeout 61m ./test/e2e -ginkgo.timeout=60m -ginkgo.no-color -ginkgo.fail-on-empty
-[ -z "${FOCUS:-}" ] || set -- "$@" "-ginkgo.focus=$FOCUS"
+case $FAIRLEAD_E2E_PROVIDER,${FOCUS:-} in
+sandbox,) fleets=${FLEETS:-2} ;;
+sandbox,*) fleets=${FLEETS:-1} ;;
+*) fleets=1 ;;
+esac
 
-go test "$@"
+set -- "--procs=$fleets" --timeout=60m --no-color --fail-on-empty
+[ -z "${FOCUS:-}" ] || set -- "$@" "--focus=$FOCUS"
+
+# go.mod pins the library, so this is the command of the same version.
+exec go run github.com/onsi/ginkgo/v2/ginkgo "$@" ./test/e2e
