@@ -14,10 +14,10 @@ import (
 )
 
 // validateUpgrade returns the faults of spec.upgrade: a name without a Subscription in the wrapper, a Subscription without installPlanApproval: Manual,
-// or onFailure: Rollback beside upgrade. The parameter objects has all objects of the wrapper, in the order of the spec.
+// onFailure: Rollback without rollback: Reinstall, or a field that rollback: Reinstall cannot be combined with. The parameter objects has all objects of the wrapper, in the order of the spec.
 func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstructured, path *field.Path) field.ErrorList {
 	upgrade := &spec.Upgrade
-	if len(upgrade.Subscriptions) == 0 && upgrade.SharedNamespace == "" {
+	if len(upgrade.Subscriptions) == 0 && upgrade.SharedNamespace == "" && upgrade.Rollback == "" {
 		return nil
 	}
 	var names []string
@@ -45,9 +45,28 @@ func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstruc
 			}
 		}
 	}
-	if spec.Rollout.OnFailure == v1alpha1.FailureRollback {
+	if spec.Rollout.OnFailure == v1alpha1.FailureRollback && !upgrade.Reinstalls() {
 		errs = append(errs, field.Forbidden(path.Child("rollout", "onFailure"),
-			"OLM cannot downgrade an operator, so a wrapper with upgrade cannot roll back: write onFailure: Pause"))
+			"OLM cannot downgrade an operator, so a wrapper with upgrade cannot roll back: write onFailure: Pause, or upgrade.rollback: Reinstall"))
+	}
+	return append(errs, validateReinstall(spec, path)...)
+}
+
+// validateReinstall returns the faults of a spec with rollback: Reinstall: fields with which the manager could never finish a reinstall, or never begin one.
+func validateReinstall(spec *v1alpha1.WrapperSpec, path *field.Path) field.ErrorList {
+	if !spec.Upgrade.Reinstalls() {
+		return nil
+	}
+	var errs field.ErrorList
+	for i := range spec.Upgrade.Subscriptions {
+		if spec.Upgrade.Subscriptions[i].Approve == v1alpha1.ApproveLatest {
+			errs = append(errs, field.Forbidden(path.Child("upgrade", "subscriptions").Index(i).Child("approve"),
+				"with approve: Latest the manager never goes back to an earlier version, so rollback: Reinstall has no effect: give targetCSV, or write rollback: Never"))
+		}
+	}
+	if spec.Drift == v1alpha1.DriftReport {
+		errs = append(errs, field.Forbidden(path.Child("drift"),
+			"a reinstall deletes the Subscription and creates it again, and with drift: Report the manager creates nothing again: write drift: Repair, or upgrade.rollback: Never"))
 	}
 	return errs
 }

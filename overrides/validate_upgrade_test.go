@@ -10,10 +10,11 @@ import (
 
 func TestValidateUpgrade(t *testing.T) {
 	const (
-		manual   = "{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: db}, spec: {installPlanApproval: Manual}}"
-		group    = "{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: db}}"
-		toTarget = "upgrade: {subscriptions: [{name: db, targetCSV: db.v1.2.0}]}\n"
-		wayOut   = "spec.upgrade names this Subscription: write installPlanApproval: Manual"
+		manual      = "{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: db}, spec: {installPlanApproval: Manual}}"
+		group       = "{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: db}}"
+		toTarget    = "upgrade: {subscriptions: [{name: db, targetCSV: db.v1.2.0}]}\n"
+		reinstalled = "upgrade: {subscriptions: [{name: db, targetCSV: db.v1.2.0}], rollback: Reinstall}\n"
+		wayOut      = "spec.upgrade names this Subscription: write installPlanApproval: Manual"
 	)
 	for name, tc := range map[string]struct {
 		objects, upgrade string
@@ -37,7 +38,14 @@ func TestValidateUpgrade(t *testing.T) {
 		"the name of another kind":              {manual + ", {apiVersion: v1, kind: ConfigMap, metadata: {name: cache}}", "upgrade: {subscriptions: [{name: cache, targetCSV: c.v1.0.0}]}\n", []string{"spec.upgrade.subscriptions[0].name: Invalid value"}},
 		"no Subscription":                       {group, toTarget, []string{"spec.upgrade: Forbidden: the wrapper has no Subscription (operators.coreos.com)"}},
 		"a Subscription of another group":       {"{apiVersion: messaging.knative.dev/v1, kind: Subscription, metadata: {name: db}}", toTarget, []string{"spec.upgrade: Forbidden: the wrapper has no Subscription"}},
-		"onFailure: Rollback":                   {manual, toTarget + "rollout: {onFailure: Rollback}\n", []string{"spec.rollout.onFailure: Forbidden: OLM cannot downgrade an operator, so a wrapper with upgrade cannot roll back: write onFailure: Pause"}},
+		"onFailure: Rollback":                   {manual, toTarget + "rollout: {onFailure: Rollback}\n", []string{"spec.rollout.onFailure: Forbidden: OLM cannot downgrade an operator, so a wrapper with upgrade cannot roll back: write onFailure: Pause, or upgrade.rollback: Reinstall"}},
+		"rollback: Reinstall":                   {manual, reinstalled + "drift: Repair\n", nil},
+		"rollback: Reinstall without a target":  {manual, "upgrade: {rollback: Reinstall}\n", nil},
+		"onFailure: Rollback beside Reinstall":  {manual, reinstalled + "rollout: {onFailure: Rollback}\n", nil},
+		"onFailure: Rollback beside Never":      {manual, "upgrade: {subscriptions: [{name: db, targetCSV: db.v1.2.0}], rollback: Never}\nrollout: {onFailure: Rollback}\n", []string{"spec.rollout.onFailure: Forbidden: OLM cannot downgrade an operator"}},
+		"Reinstall beside drift: Report":        {manual, reinstalled + "drift: Report\n", []string{"spec.drift: Forbidden: a reinstall deletes the Subscription and creates it again, and with drift: Report the manager creates nothing again: write drift: Repair, or upgrade.rollback: Never"}},
+		"Reinstall beside approve: Latest":      {manual, "upgrade: {subscriptions: [{name: db, approve: Latest}], rollback: Reinstall}\n", []string{"spec.upgrade.subscriptions[0].approve: Forbidden: with approve: Latest the manager never goes back to an earlier version, so rollback: Reinstall has no effect: give targetCSV, or write rollback: Never"}},
+		"Reinstall without a Subscription":      {group, "upgrade: {rollback: Reinstall}\n", []string{"spec.upgrade: Forbidden: the wrapper has no Subscription (operators.coreos.com)"}},
 		"an object that cannot be read as well": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, n: 18446744073709551617}", toTarget, []string{"spec.objects[0]: Invalid value"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,22 @@ type Upgrade struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Refuse;Allow
 	SharedNamespace SharedNamespacePolicy `json:"sharedNamespace,omitempty"`
+
+	// rollback selects what the manager does on a member that has a later version installed than targetCSV. OLM cannot
+	// downgrade an operator. rollback is not part of the revision. It acts on every member that has a later version, each
+	// in its turn in the waves of spec.rollout. Defaults to Never.
+	// - Never: the manager keeps the installed version, and the member is Degraded.
+	// - Reinstall: the manager removes the ClusterServiceVersions and the Subscription on the member, and creates the
+	//   Subscription again, so that OLM installs targetCSV. CRDs and custom resources stay. In between no operator runs.
+	//   The status announces it 30 seconds before. Where a removal is not safe, the manager keeps the operator, and the
+	//   status says why. Reinstall is refused with approve: Latest and with drift: Report.
+	// +optional
+	// +kubebuilder:validation:Enum=Never;Reinstall
+	Rollback UpgradeRollback `json:"rollback,omitempty"`
 }
+
+// Reinstalls reports whether the manager reinstalls an operator to bring it back to an earlier targetCSV.
+func (u *Upgrade) Reinstalls() bool { return u.Rollback == RollbackReinstall }
 
 // Targets maps the name of each Subscription in spec.upgrade to its target: targetCSV, or TargetLatest for a
 // Subscription with approve: Latest while the manager has taken no version for it. The map is nil if spec.upgrade names
@@ -129,4 +144,13 @@ type SharedNamespacePolicy string
 const (
 	SharedNamespaceRefuse SharedNamespacePolicy = "Refuse"
 	SharedNamespaceAllow  SharedNamespacePolicy = "Allow"
+)
+
+// UpgradeRollback is the type of Upgrade.Rollback.
+type UpgradeRollback string
+
+// The values of UpgradeRollback. Upgrade.Rollback explains them.
+const (
+	RollbackNever     UpgradeRollback = "Never"
+	RollbackReinstall UpgradeRollback = "Reinstall"
 )

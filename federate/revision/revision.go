@@ -24,7 +24,7 @@ import (
 const hashLength = 10
 
 // Revision is the part of a wrapper that determines the pushed objects: its objects, its overrides and its upgrade. The
-// placement, and the policies for drift, conflicts and deletion, are not part of it. With `approve: Latest`, the version
+// placement, and the policies for drift, conflicts, deletion and the rollback of operators, are not part of it. With `approve: Latest`, the version
 // that the manager took is part of it, in the field targetCSV.
 type Revision struct {
 	// Hash is a hash of Data with hashLength characters. Its alphabet has no vowels, so that it spells no words.
@@ -60,7 +60,9 @@ func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 		}
 		content["overrides"] = list
 	}
-	upgraded, err := decoded(&spec.Upgrade)
+	versions := spec.Upgrade
+	versions.Rollback = "" // a policy, as spec.drift: setting it must not begin a rollout
+	upgraded, err := decoded(&versions)
 	if err != nil {
 		return Revision{}, fmt.Errorf("reading upgrade: %w", err)
 	}

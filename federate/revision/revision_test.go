@@ -56,9 +56,10 @@ func TestRevisionOf(t *testing.T) {
 		"placement":                      {`names: [east]`, `names: [west]`, true},
 		"drift, conflicts and deletion": {`placement:`,
 			"drift: Report\nonConflict: AdoptIfEqual\nonDelete: KeepAll\nsuspend: All\nplacement:", true},
-		"a value in an object":    {`x: "1"`, `x: "2"`, false},
-		"a large integer, by one": {`9007199254740993`, `9007199254740992`, false},
-		"a value in a patch":      {`q: 2`, `q: 3`, false},
+		"the rollback of operators": {`placement:`, "upgrade: {rollback: Reinstall}\nplacement:", true},
+		"a value in an object":      {`x: "1"`, `x: "2"`, false},
+		"a large integer, by one":   {`9007199254740993`, `9007199254740992`, false},
+		"a value in a patch":        {`q: 2`, `q: 3`, false},
 		"the members that an override selects": {`- {target: {kind: ConfigMap}, patch`,
 			`- {clusters: {names: [east]}, target: {kind: ConfigMap}, patch`, false},
 		"an upgrade":                        {`placement:`, "upgrade: {subscriptions: [{name: a, targetCSV: a.v1.0.0}]}\nplacement:", false},
@@ -98,6 +99,9 @@ func TestARevisionGivesItsContentBack(t *testing.T) {
 	text := revisionBase + "upgrade: {subscriptions: [{name: a, targetCSV: a.v1.0.0}, {name: b, targetCSV: b.v2.0.0}], sharedNamespace: Allow}\n"
 	if err := yaml.UnmarshalStrict([]byte(text), &want); err != nil {
 		t.Fatal(err)
+	}
+	if reinstalls := revisionOf(t, strings.Replace(text, "upgrade: {", "upgrade: {rollback: Reinstall, ", 1)); reinstalls.Hash != revisionOf(t, text).Hash {
+		t.Error("spec.upgrade.rollback, which is a policy, makes another revision")
 	}
 	r := revisionOf(t, text)
 	if part := `,"upgrade":{"sharedNamespace":"Allow","subscriptions":[{"name":"a","targetCSV":"a.v1.0.0"},{"name":"b","targetCSV":"b.v2.0.0"}]}}`; !strings.HasSuffix(string(r.Data), part) {

@@ -111,6 +111,9 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 	}
 	err = o.patch(ctx, w, o.DryRun, func() {
 		spec := w.WrapperSpec()
+		if len(content.Upgrade.Subscriptions) > 0 {
+			content.Upgrade.Rollback = spec.Upgrade.Rollback // a policy, which no revision contains
+		}
 		spec.Objects, spec.Overrides, spec.Upgrade = content.Objects, content.Overrides, content.Upgrade
 	})
 	if err != nil {

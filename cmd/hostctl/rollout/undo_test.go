@@ -115,7 +115,9 @@ func TestUndoRestoresTheTarget(t *testing.T) {
 			if tc.was == "" {
 				before.Spec.Upgrade = v1alpha1.Upgrade{}
 			}
-			host := hostWith(t, storedRevision(t, "fed-web-1", 1, before), storedRevision(t, "fed-web-2", 2, operator("db.v1.1.0")), operator("db.v1.1.0"))
+			present := operator("db.v1.1.0")
+			present.Spec.Upgrade.Rollback = v1alpha1.RollbackReinstall
+			host := hostWith(t, storedRevision(t, "fed-web-1", 1, before), storedRevision(t, "fed-web-2", 2, operator("db.v1.1.0")), present)
 			if got := undoOn(t, host, "", "--yes", "--to-revision", "1"); got.err != nil || !strings.Contains(got.stdout, "upgrade (present spec)") {
 				t.Errorf("%v; stdout: %s", got.err, got.stdout)
 			}
@@ -129,6 +131,9 @@ func TestUndoRestoresTheTarget(t *testing.T) {
 			}
 			if target != tc.want {
 				t.Errorf("the target is %q, want %q", target, tc.want)
+			}
+			if kept := w.Spec.Upgrade.Reinstalls(); kept != (tc.want != "") {
+				t.Errorf("the policy rollback: Reinstall is kept: %v", kept)
 			}
 		})
 	}
