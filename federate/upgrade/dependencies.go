@@ -179,6 +179,9 @@ func apiOf(group, version, kind string) string {
 	return unlessEmpty(kind, "api "+group+"/"+version+"/"+kind)
 }
 
+// isAPI reports whether a text is one of apiOf.
+func isAPI(what string) bool { return strings.HasPrefix(what, "api ") }
+
 func packageOf(name string) string { return unlessEmpty(name, "package "+name) }
 
 func labelOf(label string) string { return unlessEmpty(label, "label "+label) }

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+)
+
+const (
+	// AnnouncedFor is how long the status shows what a reinstall will remove before the manager removes the first object.
+	AnnouncedFor = 30 * time.Second
+	// announcementLasts is the age at which an announcement no longer permits a removal. The manager then announces again.
+	announcementLasts = time.Minute
+	// reinstallsApart is the shortest time between the beginnings of two reinstalls of the same operator.
+	reinstallsApart = time.Hour
+)
+
+// Object identifies one object of the namespace of a Subscription.
+type Object struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+}
+
+// Removal is what a reinstall removes: first the CSVs in this order, and then the Subscription.
+type Removal struct {
+	// CSVs has the earliest version first. The Subscription names the latest one, and names it also after that CSV is gone. So
+	// as long as the Subscription exists, a manager finds out what is left to do.
+	CSVs         []Object `json:"csvs"`
+	Subscription Object   `json:"subscription"`
+}
+
+// Same reports whether two removals name the same objects.
+func (r *Removal) Same(other *Removal) bool {
+	return r.Subscription == other.Subscription && slices.Equal(r.CSVs, other.CSVs)
+}
+
+// Begun is the record of a reinstall, which the manager writes before it removes the first object. The Delivery keeps it, so
+// it outlives the manager.
+type Begun struct {
+	Removal
+	// At is when the reinstall began.
+	At metav1.Time `json:"at"`
+}
+
+// Announcement is what the manager has announced, in its memory only. A restarted manager announces again.
+type Announcement struct {
+	Removal
+	// Shown is when a status with the announcement was written; zero while there is none.
+	Shown time.Time
+}
+
+// Operator is what the manager knows about one Subscription on a member when it decides about a reinstall.
+type Operator struct {
+	// Name is the name of the Subscription, and Wrapper the uid of its wrapper.
+	Name    string
+	Wrapper types.UID
+	// Target is the target of the present desired state; "" if the Subscription has none any more.
+	Target string
+	// IsPolicy is true if spec.upgrade.rollback is Reinstall.
+	IsPolicy bool
+	// IsApplied is true if the member has the desired state, and may be written to.
+	IsApplied bool
+	// Waits is why the member may not be reinstalled now, in words; "" if it is the member's turn.
+	Waits string
+	// SharesNamespace is spec.upgrade.sharedNamespace: Allow.
+	SharesNamespace bool
+	// IsCollected is true if the member has a ready collector.
+	IsCollected bool
+	// Subscriptions and CSVs are all of those of the namespace.
+	Subscriptions []operators.Subscription
+	CSVs          []CSV
+	// Begun is the record of the last reinstall of this Subscription; nil if there was none.
+	Begun *Begun
+	// Announced is the present announcement; nil if there is none.
+	Announced *Announcement
+	// Facts are needed only to announce a reinstall and to begin it. The function NeedsFacts tells whether that is so.
+	Facts *Facts
+}
+
+// CSV has the fields of a ClusterServiceVersion that matter for a reinstall.
+type CSV struct {
+	Object
+	ResourceVersion string
+	// IsDeleted is true if the CSV has a deletionTimestamp. Finalizers are then what it waits for.
+	IsDeleted  bool
+	Finalizers []string
+	// IsCopy is true for a copy of a CSV of another namespace.
+	IsCopy   bool
+	Replaces string
+	// CleansUp is true if OLM deletes the custom resources together with the CSV (spec.cleanup.enabled).
+	CleansUp bool
+	// HasWebhooks is true if the operator serves webhooks.
+	HasWebhooks bool
+	// Owned and Required are the APIs that the operator provides and needs, as apiOf writes them. OwnedCRDs are the names of
+	// the CRDs among the provided ones.
+	Owned, Required []string
+	OwnedCRDs       []string
+}
+
+// Step is what the manager does next about one Subscription.
+type Step int
+
+// The steps. None is the zero value: there is nothing to reinstall.
+const (
+	None Step = iota
+	// Keep keeps the operator, which stays ahead of its target. The message says why, and names the way out.
+	Keep
+	// WaitForTurn keeps the operator until it is the member's turn.
+	WaitForTurn
+	// Announce announces Removal. It also stands for an announcement that no status shows yet.
+	Announce
+	// AwaitAnnounced waits until the announcement has been visible for AnnouncedFor.
+	AwaitAnnounced
+	// Begin records Removal as begun. The next decision then has the first Remove.
+	Begin
+	// Remove removes the object in Next.
+	Remove
+	// AwaitRemoval waits until the member has deleted an object.
+	AwaitRemoval
+	// Create creates the Subscription again.
+	Create
+)
+
+// Reinstall is the decision about one Subscription.
+type Reinstall struct {
+	Step Step
+	// Removal is what Announce announces and what Begin records.
+	Removal Removal
+	// Next is the object that Remove removes. NextIsCSV tells its kind.
+	Next      Object
+	NextIsCSV bool
+	// ResourceVersion is that of Next. The API server refuses the removal if the object has changed since the decision.
+	ResourceVersion string
+	// Message explains the step to a person.
+	Message string
+	// Again is when the manager has to decide again; zero if that has no fixed time.
+	Again time.Time
+}
+
+// DecideReinstall decides what the manager does next about one Subscription. It is pure.
+//
+// A reinstall has two phases. Before Begin, any doubt keeps the operator. After Begin, the record in the Delivery names
+// what the manager removes. It then finishes, because half an operator helps nobody: OLM does not upgrade a Subscription
+// whose installed CSV is gone.
+func DecideReinstall(o *Operator, now time.Time) Reinstall {
+	sub := o.subscription()
+	if is, underWay := o.finish(sub); underWay {
+		return is
+	}
+	if !o.mayBegin(sub) {
+		return Reinstall{}
+	}
+	if o.Waits != "" {
+		return Reinstall{Step: WaitForTurn, Message: o.aheadWords(sub) + "the reinstall waits: " + o.Waits}
+	}
+	removal, problem := o.removal(sub)
+	if problem == "" {
+		problem = o.keeps(sub, &removal, now)
+	}
+	if problem != "" {
+		return Reinstall{Step: Keep, Message: o.aheadWords(sub) + "the manager keeps the operator: " + problem}
+	}
+	return o.announce(&removal, now)
+}
+
+// NeedsFacts reports whether DecideReinstall needs Operator.Facts, and for which CSVs. Without it, the manager would read the
+// catalog and the CRDs also while nothing is to be reinstalled.
+func NeedsFacts(o *Operator) (of []CSV, needed bool) {
+	sub := o.subscription()
+	if _, underWay := o.finish(sub); underWay || !o.mayBegin(sub) || o.Waits != "" {
+		return nil, false
+	}
+	removal, problem := o.removal(sub)
+	if problem != "" {
+		return nil, false
+	}
+	for _, one := range removal.CSVs {
+		of = append(of, *o.csv(one.Name))
+	}
+	return of, true
+}
+
+// IsUnderWay reports whether a reinstall has begun and has not ended. The manager then approves no InstallPlan for the
+// Subscription.
+func IsUnderWay(o *Operator) bool {
+	_, underWay := o.finish(o.subscription())
+	return underWay
+}
+
+// finish decides the next step of a reinstall that has begun. underWay is false if none is under way.
+func (o *Operator) finish(sub *operators.Subscription) (is Reinstall, underWay bool) {
+	if o.Begun == nil || o.isWithdrawn(sub) {
+		return Reinstall{}, false
+	}
+	for _, recorded := range o.Begun.CSVs {
+		csv := o.csv(recorded.Name)
+		if csv == nil || csv.UID != recorded.UID || len(o.namedByOthers(csv.Name)) > 0 {
+			continue
+		}
+		if csv.IsDeleted {
+			return Reinstall{Step: AwaitRemoval, Message: "reinstalling: ClusterServiceVersion " + csv.Name + " is being deleted" + heldBy(csv.Finalizers)}, true
+		}
+		return Reinstall{Step: Remove, Next: csv.Object, NextIsCSV: true, ResourceVersion: csv.ResourceVersion,
+			Message: "reinstalling: the manager removes ClusterServiceVersion " + csv.Name}, true
+	}
+	switch {
+	case sub == nil:
+		return Reinstall{Step: Create, Message: "reinstalling: the manager creates Subscription " + o.Name + " again"}, true
+	case sub.UID != o.Begun.Subscription.UID || o.isRepaired(sub):
+		return Reinstall{}, false
+	case sub.DeletionTimestamp != nil:
+		return Reinstall{Step: AwaitRemoval, Message: "reinstalling: Subscription " + o.Name + " is being deleted" + heldBy(sub.Finalizers)}, true
+	}
+	return Reinstall{Step: Remove, Next: Object{Name: sub.Name, UID: sub.UID}, ResourceVersion: sub.ResourceVersion,
+		Message: "reinstalling: the manager removes Subscription " + o.Name}, true
+}
+
+// isWithdrawn reports whether the author has set rollback: Never while the later version is still installed. The manager then
+// stops, because an operator is there. Without an operator it finishes whatever the policy says.
+func (o *Operator) isWithdrawn(sub *operators.Subscription) bool {
+	return !o.IsPolicy && sub != nil && o.csv(sub.Status.InstalledCSV) != nil && !o.csv(sub.Status.InstalledCSV).IsDeleted
+}
+
+// isRepaired reports whether the Subscription has a CSV again that is not part of the recorded removal. Then another client
+// installed one, or OLM upgraded after all. The removal of the Subscription alone would leave that CSV, and OLM resolves
+// nothing in a namespace with a CSV that no Subscription names.
+func (o *Operator) isRepaired(sub *operators.Subscription) bool {
+	return o.csv(sub.Status.InstalledCSV) != nil || o.csv(sub.Status.CurrentCSV) != nil
+}
+
+// mayBegin reports whether a reinstall can begin at all.
+func (o *Operator) mayBegin(sub *operators.Subscription) bool {
+	return o.IsPolicy && o.IsApplied && o.isAhead(sub)
+}
+
+// isAhead reports whether a later version than the target is certainly installed.
+func (o *Operator) isAhead(sub *operators.Subscription) bool {
+	if sub == nil || o.Target == "" || o.Target == v1alpha1.TargetLatest || sub.Status.InstalledCSV == "" {
+		return false
+	}
+	order, known := Order(sub.Status.InstalledCSV, o.Target)
+	return known && order > 0
+}
+
+func (o *Operator) aheadWords(sub *operators.Subscription) string {
+	return sub.Status.InstalledCSV + " is installed, later than target " + o.Target + "; "
+}
+
+// announce decides about a reinstall to which no rule objects.
+func (o *Operator) announce(removal *Removal, now time.Time) Reinstall {
+	is := Reinstall{Step: Announce, Removal: *removal, Message: o.announcement(removal)}
+	a := o.Announced
+	switch {
+	case a == nil || !a.Removal.Same(removal), a.Shown.IsZero():
+		return is
+	case now.Sub(a.Shown) >= announcementLasts || now.Before(a.Shown):
+		return is // too old: the member may have been away, and a person may no longer remember it
+	case now.Sub(a.Shown) < AnnouncedFor:
+		is.Step, is.Again = AwaitAnnounced, a.Shown.Add(AnnouncedFor)
+		return is
+	}
+	is.Step, is.Message = Begin, "reinstalling: the manager records what it removes"
+	return is
+}
+
+// announcement says what a reinstall removes and what stays. A status line has 256 bytes, so names of CSVs are cut.
+func (o *Operator) announcement(removal *Removal) string {
+	webhooks := ""
+	names := make([]string, 0, len(removal.CSVs))
+	for _, one := range removal.CSVs {
+		if csv := o.csv(one.Name); csv != nil && csv.HasWebhooks {
+			webhooks = " and its webhooks do not convert"
+		}
+		names = append(names, cutName(one.Name))
+	}
+	what := "Subscription " + cutName(o.Name)
+	if len(names) > 0 {
+		what = messages.Few(names, maxNamed) + " and " + what
+	}
+	return fmt.Sprintf("in %s the manager removes %s and installs %s; CRDs and custom resources stay; until then no operator runs%s; rollback: Never stops it",
+		AnnouncedFor, what, cutName(o.Target), webhooks)
+}
+
+// cutName shortens a name for an announcement.
+func cutName(name string) string {
+	const most = 40
+	if len(name) <= most {
+		return name
+	}
+	return name[:most] + "…"
+}
+
+func heldBy(finalizers []string) string {
+	if len(finalizers) == 0 {
+		return ""
+	}
+	return "; it waits for finalizers: " + strings.Join(finalizers, ", ")
+}
+
+func (o *Operator) subscription() *operators.Subscription {
+	for i := range o.Subscriptions {
+		if o.Subscriptions[i].Name == o.Name {
+			return &o.Subscriptions[i]
+		}
+	}
+	return nil
+}
+
+// csv returns the CSV of the namespace with this name; nil if there is none.
+func (o *Operator) csv(name string) *CSV {
+	for i := range o.CSVs {
+		if name != "" && o.CSVs[i].Name == name {
+			return &o.CSVs[i]
+		}
+	}
+	return nil
+}
