@@ -33,6 +33,8 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 	case related.OperatorGroups > 1:
 		return degraded(v1alpha1.ReasonTooManyOperatorGroups,
 			"its namespace has more than one OperatorGroup, so OLM installs nothing there; delete all but one on the member")
+	case isAhead(installed, target) && current != target:
+		return judgeAhead(related, installed, target)
 	case !reached(installed, target) && waitsForApproval(related.InstallPlan, installed, current):
 		return judgePendingPlan(related, installed, current, target, now)
 	case related.CSV != nil && needed != "" && related.CSV.GetName() == needed:
@@ -42,14 +44,18 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 		}
 		return v
 	case related.CSV == nil && needed != "" && installed == needed:
-		return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+needed+
-			" as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again")
+		return csvMissing(installed)
 	}
 	if LacksPlan(sub, related.InstallPlan) {
 		return degraded(v1alpha1.ReasonInstallPlanMissing, "OLM waits for InstallPlan "+text(sub.Object, "status", "installPlanRef", "name")+
 			", which was deleted, and no other InstallPlan has "+current+"; delete the Subscription and its CSV on the member: the manager creates the Subscription again")
 	}
 	return judgeResolution(sub, related.InstallPlan, target, now)
+}
+
+func csvMissing(installed string) Verdict {
+	return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+installed+
+		" as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again")
 }
 
 // waitsForApproval reports whether the InstallPlan for the next CSV waits for approval. installed and current are the

@@ -34,11 +34,12 @@ func offeredBy(sub *unstructured.Unstructured, succeeded string) string {
 
 // NeededCSV returns the name of the CSV that Judge needs in Related; "" if it needs none. The parameter plan is
 // Related.InstallPlan. Usually the CSV is the currentCSV in the Subscription's status. For a Subscription with a target it
-// is the installedCSV in two cases: the installedCSV is the target, or the plan for the currentCSV waits for approval.
+// is the installedCSV in three cases: the installedCSV is the target, or later than the target, or the plan for the currentCSV
+// waits for approval.
 func NeededCSV(sub, plan *unstructured.Unstructured) string {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
 	target := upgrade.TargetOf(sub)
-	if reached(installed, target) || target != "" && waitsForApproval(plan, installed, current) {
+	if reached(installed, target) || isAhead(installed, target) && current != target || target != "" && waitsForApproval(plan, installed, current) {
 		return installed
 	}
 	return current
@@ -64,6 +65,19 @@ func aheadOfTarget(installed, target string) Verdict {
 		"; OLM cannot downgrade: raise the target, or remove the operator on the member")
 }
 
+// judgeAhead judges a Subscription whose installed CSV is later than the target. It does not look at the phase of that CSV: one
+// that cannot run here, for example because it needs a newer Kubernetes, is ahead as well, and waiting does not help.
+func judgeAhead(related Related, installed, target string) Verdict {
+	if related.CSV == nil || related.CSV.GetName() != installed {
+		return csvMissing(installed)
+	}
+	v := aheadOfTarget(installed, target)
+	if text(related.CSV.Object, "status", "phase") == string(operators.CSVPhaseSucceeded) {
+		v.Version = installed
+	}
+	return v
+}
+
 // judgePendingPlan judges a Subscription whose next InstallPlan waits for approval. For a Subscription with a target the
 // manager approves the plan; for any other Subscription a person does.
 //
@@ -76,8 +90,6 @@ func judgePendingPlan(related Related, installed, current, target string, now ti
 	switch {
 	case target == "":
 		return waiting(v1alpha1.ReasonApprovalRequired, said+"for approval")
-	case isAhead(installed, target):
-		return aheadOfTarget(installed, target)
 	case target == v1alpha1.TargetLatest && installed == "":
 		return waiting(v1alpha1.ReasonVersionPending, said+"until the manager takes a version from the reports of the first wave")
 	}
@@ -124,9 +136,6 @@ func judgeReached(csv *unstructured.Unstructured, now time.Time) Verdict {
 // judgeNextStep judges a Subscription whose installed CSV has succeeded, and is not the target. The parameter lasted is the
 // time since it succeeded. The verdict is Degraded if OLM offers no next step towards the target.
 func judgeNextStep(sub *unstructured.Unstructured, installed, target string, lasted time.Duration, now time.Time) Verdict {
-	if isAhead(installed, target) {
-		return aheadOfTarget(installed, target)
-	}
 	if v, ok := judgeTrouble(sub, target, now); ok {
 		return v
 	}

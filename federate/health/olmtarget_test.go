@@ -162,7 +162,7 @@ func TestSubscriptionWithATarget(t *testing.T) {
 		"is ahead of the target, and the manager approves no further plan": {
 			sub: offered("db.v1.3.0", "db.v1.4.0"), csv: succeeded("db.v1.3.0", time.Hour), plan: waits,
 			want: health.Verdict{
-				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget,
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget, Version: "db.v1.3.0",
 				Message: "installed db.v1.3.0 is later than target db.v1.2.0; OLM cannot downgrade: raise the target, or remove the operator on the member",
 			},
 		},
@@ -171,6 +171,34 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget, Version: "db.v1.3.0",
 				Message: "installed db.v1.3.0 is later than target db.v1.2.0; OLM cannot downgrade: raise the target, or remove the operator on the member",
+			},
+		},
+		"is ahead of the target with a version that cannot run here": {
+			sub: settled("db.v1.3.0", 0), csv: csv("db.v1.3.0", "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 99"+since(time.Second)),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget,
+				Message: "installed db.v1.3.0 is later than target db.v1.2.0; OLM cannot downgrade: raise the target, or remove the operator on the member",
+			},
+		},
+		"is ahead of the target with a version that fails": {
+			sub: settled("db.v1.3.0", 0), csv: csv("db.v1.3.0", "{phase: Failed, reason: InstallCheckFailed, message: install timeout"+since(0)),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget,
+				Message: "installed db.v1.3.0 is later than target db.v1.2.0; OLM cannot downgrade: raise the target, or remove the operator on the member",
+			},
+		},
+		"has lost a CSV that was later than the target": {
+			sub: settled("db.v1.3.0", 0),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonCSVMissing,
+				Message: "OLM records db.v1.3.0 as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again",
+			},
+		},
+		"is not ahead if OLM itself offers the target as the next version": {
+			sub: offered("db.v1.3.0", target), csv: succeeded("db.v1.3.0", time.Hour), plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending, Version: "db.v1.3.0",
+				Message: "InstallPlan install-2 for db.v1.2.0 waits for the manager",
 			},
 		},
 		"installs the approved plan": {
