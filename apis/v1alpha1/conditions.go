@@ -323,6 +323,18 @@ const (
 	ReasonTargetNotInCatalog = "TargetNotInCatalog"
 	// ReasonAheadOfTarget surfaces when the installed version is later than targetCSV. OLM v0 cannot downgrade.
 	ReasonAheadOfTarget = "AheadOfTarget"
+	// ReasonReinstallAnnounced surfaces for 30 s before the manager removes an operator to reinstall an earlier version
+	// (spec.upgrade.rollback: Reinstall). The message says what it removes and what stays.
+	ReasonReinstallAnnounced = "ReinstallAnnounced"
+	// ReasonReinstalling surfaces from the first removal of a reinstall until the manager has created the Subscription
+	// again. In that time no operator may run on the member.
+	ReasonReinstalling = "Reinstalling"
+	// ReasonReinstallRefused surfaces when an operator is ahead of its target, and the manager keeps it although the author
+	// asked for a reinstall. The message says why, and the way out.
+	ReasonReinstallRefused = "ReinstallRefused"
+	// ReasonReinstallWaits surfaces when an operator is ahead of its target, and it is not the member's turn to be
+	// reinstalled.
+	ReasonReinstallWaits = "ReinstallWaits"
 	// ReasonVersionPending surfaces while the manager has taken no version for a Subscription with approve: Latest. OLM
 	// installs nothing until then.
 	ReasonVersionPending = "VersionPending"

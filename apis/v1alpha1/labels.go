@@ -31,6 +31,10 @@ const (
 	AnnotationTargetCSV = Group + "/target-csv"
 )
 
+// AnnotationReinstalls is on a Delivery. It records, for each Subscription, what the last reinstall of its operator removes, and
+// when that began (spec.upgrade.rollback: Reinstall). The manager writes it before it removes the first object, and keeps it.
+const AnnotationReinstalls = Group + "/reinstalls"
+
 // TargetLatest is the value of AnnotationTargetCSV on a Subscription with approve: Latest, until the manager has taken
 // a version for it. It cannot be the name of a CSV, because it has a capital letter.
 const TargetLatest = "Latest"

@@ -19,6 +19,9 @@ type Pusher interface {
 	DesiredState(key push.Key, memberName string) *push.Desired
 	// Result is the result of the pushes of a wrapper to a member.
 	Result(key push.Key, memberName string) push.Result
+	// Announced tells the Pusher that a status of the wrapper shows the announcement of a reinstall on a member, with this message.
+	// The Pusher begins no reinstall that no status has shown.
+	Announced(key push.Key, memberName, message string)
 	// TakeKept returns the objects that pushes of a wrapper left on members since the last call, by member.
 	TakeKept(key push.Key) map[string][]push.Kept
 }

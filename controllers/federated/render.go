@@ -156,6 +156,7 @@ func desiredOn(w v1alpha1.Wrapper, revision string, overwrite *v1alpha1.Delivery
 		Namespaces:      mc.Spec.NamespacePolicy,
 		Overwrites:      overwrite,
 		IsPaced:         spec.Rollout.IsPaced(),
+		Reinstalls:      spec.Upgrade.Reinstalls(),
 		SharesNamespace: spec.Upgrade.SharedNamespace == v1alpha1.SharedNamespaceAllow,
 		Suspended:       spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
 	}

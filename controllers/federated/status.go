@@ -53,6 +53,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	final := settled(&next)
 	if equality.Semantic.DeepEqual(*before, next) {
 		p.writes.notePublished(p.key, p.now, final)
+		p.announced(&next)
 		trace.published(&next, p.invalid != "")
 		return ctrl.Result{}, nil
 	}
@@ -79,9 +80,20 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	}
 	p.writes.notePublished(p.key, p.now, final)
 	p.writes.noteChange(p.key, change, p.now)
+	p.announced(&next)
 	wrapperevents.Record(p.events, p.wrapper, wrapperevents.Readiness(before, &next, p.wrapper.GetDeletionTimestamp() != nil)...)
 	trace.published(&next, p.invalid != "")
 	return ctrl.Result{}, nil
+}
+
+// announced tells the pusher which announcements of reinstalls the stored status shows. A status has at most 500 lines: a member
+// without a line is not reinstalled.
+func (p *reconciliation) announced(stored *v1alpha1.WrapperStatus) {
+	for i := range stored.Clusters {
+		if line := &stored.Clusters[i]; line.Reason == v1alpha1.ReasonReinstallAnnounced {
+			p.pusher.Announced(p.key, line.Name, line.Message)
+		}
+	}
 }
 
 // snapshot returns the input from which package report builds the status.

@@ -44,6 +44,9 @@ type Member struct {
 	// Unapproved is why the manager does not approve an InstallPlan that waits for approval. Its Reason is "" if no
 	// such InstallPlan waits.
 	Unapproved Push
+	// Reinstall is the present step of a reinstall of an operator, or why the manager keeps an operator that is ahead of its
+	// target. Its Reason is "" if there is none.
+	Reinstall Push
 	// Refusal is why the manager cannot render the wrapper for this member. Its Reason is "" if the manager can.
 	Refusal Refusal
 	// Wait is why the rollout does not give the update revision to the member yet. Its Reason is "" if the rollout
@@ -93,14 +96,16 @@ type rule func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
 var rules = []rule{
 	unreachable, // the manager cannot read the member
 	leaving,
-	fresh,    // the member waits for its first revision
-	refused,  // the manager cannot render the wrapper for the member
-	hindered, // the last push has a problem
+	reinstalling, // an operator is about to be removed, or is removed: nothing may hide that
+	fresh,        // the member waits for its first revision
+	refused,      // the manager cannot render the wrapper for the member
+	hindered,     // the last push has a problem
 	contested,
 	pushing, // the Delivery does not record all objects as applied yet
 	drifted,
 	unjudged, // the objects are applied, but the collector has not judged them
 	unapproved,
+	notReinstalled,
 	unwell,   // the objects are applied, and one is not healthy
 	withheld, // healthy, but not selected; the removal waits
 	outdated, // healthy with an earlier revision
@@ -159,6 +164,37 @@ func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
 func leaving(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateRemoving, Reason: orElse(m.Push.Reason, v1alpha1.ReasonLeaving),
 		Message: m.Push.Message, Delivery: m.Push.Delivery}, m.Leaving
+}
+
+// reinstalling makes the line while a reinstall is announced or has begun. The announcement counts only when a status shows it,
+// so no other trouble of the member may take its place.
+func reinstalling(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: m.Reinstall.State, Reason: m.Reinstall.Reason, Message: m.Reinstall.Message}, IsReinstalling(m.Reinstall.Reason)
+}
+
+// IsReinstalling reports whether a reason means that an operator is about to be removed, or is removed and not yet installed again.
+func IsReinstalling(reason string) bool {
+	return reason == v1alpha1.ReasonReinstallAnnounced || reason == v1alpha1.ReasonReinstalling
+}
+
+// IsBeforeReinstall reports whether a reason means that the manager waits before it removes an operator. No deadline runs then.
+func IsBeforeReinstall(reason string) bool {
+	return reason == v1alpha1.ReasonReinstallAnnounced || reason == v1alpha1.ReasonReinstallWaits
+}
+
+// notReinstalled makes the line where an operator stays ahead of its target: the manager keeps it, or it is not the member's
+// turn. It comes before the object's own reason, AheadOfTarget, which does not tell why. It does not hide that another object is
+// Degraded.
+func notReinstalled(m *Member) (v1alpha1.ClusterStatus, bool) {
+	if m.Reinstall.Reason == "" {
+		return v1alpha1.ClusterStatus{}, false
+	}
+	if m.Status != nil {
+		if worst := worstObject(m.Status.Objects); worst != nil && worst.Health == v1alpha1.Degraded && worst.Kind != "Subscription" {
+			return v1alpha1.ClusterStatus{}, false
+		}
+	}
+	return v1alpha1.ClusterStatus{State: m.Reinstall.State, Reason: m.Reinstall.Reason, Message: m.Reinstall.Message}, true
 }
 
 func fresh(m *Member) (v1alpha1.ClusterStatus, bool) {

@@ -71,6 +71,9 @@ func deadlineOf(m *Member, l *v1alpha1.ClusterStatus, given time.Duration) time.
 	default:
 		return 0
 	}
+	if IsBeforeReinstall(l.Reason) {
+		return 0
+	}
 	switch kind := kindAwaited(m); {
 	case given > 0:
 		return given

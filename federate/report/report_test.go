@@ -327,3 +327,31 @@ func TestOmittedLinesAreCountedByState(t *testing.T) {
 		t.Errorf("with a line for every member the counts must be empty: %+v", got.ClustersOmittedByState)
 	}
 }
+
+// The announcement of a reinstall counts only when a status shows it, so no other trouble of the member may take its place.
+func TestNothingHidesAReinstall(t *testing.T) {
+	broken := func() Member {
+		return Member{Name: "east", Held: false, RepairsDrift: true, Contested: "another client", Reachability: Reachability{Known: true, Usable: true}, Listed: true,
+			Push: Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonRefused}, Refusal: Refusal{Reason: v1alpha1.ReasonOverrideInvalid},
+			Status: &v1alpha1.DeliveryStatus{Objects: []v1alpha1.ObjectStatus{{Kind: "Deployment", Name: "web", Health: v1alpha1.Degraded, Reason: "Crash"}}}}
+	}
+	for _, reason := range []string{v1alpha1.ReasonReinstallAnnounced, v1alpha1.ReasonReinstalling} {
+		m := broken()
+		m.Reinstall = Push{State: v1alpha1.StateProgressing, Reason: reason, Message: "in 30s"}
+		if line := Line(&m, nil, time.Unix(0, 0)); line.Reason != reason || line.State != v1alpha1.StateProgressing {
+			t.Errorf("the line says %s %s, not %s", line.State, line.Reason, reason)
+		}
+	}
+	for _, reason := range []string{v1alpha1.ReasonReinstallRefused, v1alpha1.ReasonReinstallWaits} {
+		m := broken()
+		m.Held, m.Push, m.Refusal, m.Contested = true, Push{}, Refusal{}, ""
+		m.Reinstall = Push{State: v1alpha1.StateDegraded, Reason: reason}
+		if line := Line(&m, nil, time.Unix(0, 0)); line.Reason != "Crash" {
+			t.Errorf("%s hides that another object is Degraded: %s", reason, line.Reason)
+		}
+		m.Status.Objects[0] = v1alpha1.ObjectStatus{Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget}
+		if line := Line(&m, nil, time.Unix(0, 0)); line.Reason != reason {
+			t.Errorf("the line says %s, which does not tell why the operator stays", line.Reason)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func newOLMSite(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
 	s.openNamespace()
-	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup(), crds.ClusterServiceVersion()} {
+	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup(), crds.ClusterServiceVersion(), crds.CatalogSource()} {
 		crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
 		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
@@ -50,6 +50,7 @@ func newOLMSite(t *testing.T) *site {
 	s.served(olmVersion, "Subscription")
 	s.served(olmVersion, "InstallPlan")
 	s.served(olmVersion, "ClusterServiceVersion")
+	s.served(olmVersion, "CatalogSource")
 	s.served("operators.coreos.com/v1", "OperatorGroup")
 	return s
 }

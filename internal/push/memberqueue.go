@@ -39,6 +39,8 @@ type memberQueue struct {
 	breaker   *breaker
 	histories histories
 	approvals approvals
+	// reinstalls has the reinstalls of operators that are ahead of their targets.
+	reinstalls reinstalls
 	// requests has the last write of evidence requests (v1alpha1.EvidenceRequest) into each Delivery of the member.
 	requests requestWrites
 	// shares lets new pairs share the write of their intents.
@@ -61,6 +63,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 		native:     memberapi.NewNativeKinds(),
 		histories:  histories{clock: clk},
 		approvals:  approvals{clock: clk},
+		reinstalls: reinstalls{clock: clk},
 		requests:   requestWrites{clock: clk},
 	}
 	q.shares = newSharedIntents(conn, &pusher.host, clk, q.queue.AddAfter, func() bool { return !q.breaker.isOpen() })
@@ -92,10 +95,12 @@ func (q *memberQueue) park(key Key) bool {
 	return q.breaker.park(key, func() { q.dueSecrets.take(key) })
 }
 
-// push makes one pass for a pair if one is due. If none is due, it tries to approve the pair's pending InstallPlans.
+// push makes one pass for a pair if one is due. If none is due, it makes the next step of a reinstall, or tries to approve the
+// pair's pending InstallPlans.
 func (q *memberQueue) push(ctx context.Context, key Key) {
 	desired := q.pusher.desired.get(key, q.conn.Name())
 	todo, due, news := q.judge(key, desired)
+	due = q.reinstalls.addOwed(key, desired, &todo) || due
 	if news {
 		// The method judge has changed the status message about contested objects. A drift report woke the wrapper's
 		// controller before that, so wake the controller again.
@@ -103,7 +108,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	}
 	if !due {
 		q.shares.leave(key)
-		q.approve(ctx, key, desired)
+		q.advanceOperators(ctx, key, desired)
 		return
 	}
 	if err := q.pusher.secrets.check(ctx, q, key, &todo); err != nil {
@@ -113,7 +118,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	if len(todo.Secrets) > 0 && len(todo.Drifted) == 0 {
-		q.approve(ctx, key, desired) // the check took this turn of the pair in the queue, so the approval follows here
+		q.advanceOperators(ctx, key, desired) // the check took this turn of the pair in the queue, so this follows here
 		return
 	}
 	began := q.pusher.clock.Now()
@@ -132,8 +137,17 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		q.failed(key, desired, err)
 	} else {
 		q.finished(key, outcome, todo)
+		q.reinstalls.created(key, &todo, &outcome)
 	}
+	q.wakeAfter(key, q.reinstalls.owes(key))
 	q.pusher.wake(key)
+}
+
+// advanceOperators makes the next step of a reinstall. If none is under way, it tries to approve pending InstallPlans.
+func (q *memberQueue) advanceOperators(ctx context.Context, key Key, desired *plan.Desired) {
+	if !q.reinstall(ctx, key, desired) {
+		q.approve(ctx, key, desired)
+	}
 }
 
 // pass makes a pass for a pair. A new pair may share the write of its intent with others; the pass is nil if the pair still waits for them.
@@ -263,6 +277,7 @@ func (q *memberQueue) probed(was, is member.ProbeResult) {
 func (q *memberQueue) drop(key Key) {
 	q.histories.forget(key)
 	q.approvals.forget(key)
+	q.reinstalls.forget(key)
 	q.requests.forget(key)
 	q.breaker.unpark(key)
 	q.deliveries.Forget(key)

@@ -131,7 +131,7 @@ func (p *Pusher) SetDesired(memberName string, desired *plan.Desired) {
 		p.host.Tracer.Changed(desired.Wrapper, memberName, desired.Revision)
 	}
 	switch {
-	case q == nil, same && was.Wrapper.Generation == desired.Wrapper.Generation:
+	case q == nil, same && was.Wrapper.Generation == desired.Wrapper.Generation && was.SameTurn(desired):
 		return
 	case !same:
 		q.histories.forget(key)
@@ -163,6 +163,9 @@ type Result struct {
 	// Unrecorded is true if an earlier pass applied objects that it could not record. The Delivery's entries of these
 	// objects may be wrong.
 	Unrecorded bool
+	// Reinstall is the present step of a reinstall of an operator, or the reason why the manager keeps an operator that is
+	// ahead of its target; nil when there is none.
+	Reinstall *memberapi.Trouble
 	// Unapproved is the reason why the manager does not approve a pending InstallPlan of spec.upgrade; nil when there
 	// is none.
 	Unapproved *memberapi.Trouble
@@ -187,11 +190,19 @@ func (p *Pusher) Result(key Key, memberName string) Result {
 	}
 	last, contested := q.histories.of(key)
 	result := Result{Desired: desired, Contested: contested, Unrecorded: p.unrecorded.Of(plan.Pair{Member: memberName, Key: key}).Any(),
-		Unapproved: q.approvals.of(key, desired)}
+		Unapproved: q.approvals.of(key, desired), Reinstall: q.reinstalls.of(key, desired)}
 	if desired.Same(last.Desired) {
 		result.Outcome = &last
 	}
 	return result
+}
+
+// Announced tells the pusher that a status of the wrapper shows this message about a member, with reason ReinstallAnnounced. From
+// then on the announcement counts: the manager removes nothing before a status has shown it for upgrade.AnnouncedFor.
+func (p *Pusher) Announced(key Key, memberName, message string) {
+	if q := p.queue(memberName); q != nil {
+		q.wakeAfter(key, q.reinstalls.shown(key, message))
+	}
 }
 
 // DesiredMembers returns the members with a desired state of a wrapper, sorted.

@@ -80,6 +80,9 @@ func (r Reader) Observe(name string, is Assignment) report.Member {
 	if refused := pushed.Unapproved; refused != nil {
 		m.Unapproved = report.Push{State: refused.State, Reason: refused.Reason, Message: refused.Message}
 	}
+	if step := pushed.Reinstall; step != nil && !is.Leaving {
+		m.Reinstall = report.Push{State: step.State, Reason: step.Reason, Message: step.Message}
+	}
 	return m
 }
 

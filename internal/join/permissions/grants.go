@@ -30,6 +30,8 @@ const (
 const (
 	groupOLM   = "operators.coreos.com"
 	groupOLMv1 = "olm.operatorframework.io"
+	// groupPackages is the API group of OLM's package server.
+	groupPackages = "packages.operators.coreos.com"
 )
 
 // coreGroup is the name of the core API group in a grant of the form GROUP/RESOURCE. In the Kubernetes API the name of
@@ -129,6 +131,8 @@ func Grants(grant string) []rbacv1.PolicyRule {
 			{APIGroups: []string{groupOLM}, Resources: []string{"installplans"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
 			{APIGroups: []string{groupOLM}, Resources: []string{"clusterserviceversions"}, Verbs: []string{"get", "list", "watch", "delete"}},
 			read(groupOLM, "catalogsources", "operators"),
+			// Before the manager removes an operator to install an earlier version, it asks whether the catalog has that version.
+			{APIGroups: []string{groupPackages}, Resources: []string{"packagemanifests"}, Verbs: []string{"get"}},
 			write(groupOLMv1, "clusterextensions"),
 			read(groupOLMv1, "clustercatalogs"),
 		}

@@ -87,7 +87,8 @@ func TestGrantsAreThoseOfTheDesign(t *testing.T) {
 			"olm.operatorframework.io/clustercatalogs get,list,watch", "olm.operatorframework.io/clusterextensions" + all,
 			"operators.coreos.com/catalogsources get,list,watch", "operators.coreos.com/clusterserviceversions get,list,watch,delete",
 			"operators.coreos.com/installplans get,list,watch,patch,delete", "operators.coreos.com/operatorconditions" + all,
-			"operators.coreos.com/operatorgroups" + all, "operators.coreos.com/operators get,list,watch", "operators.coreos.com/subscriptions" + all}},
+			"operators.coreos.com/operatorgroups" + all, "operators.coreos.com/operators get,list,watch", "operators.coreos.com/subscriptions" + all,
+			"packages.operators.coreos.com/packagemanifests get"}},
 		"catalogs": {grant: "catalogs", want: []string{"olm.operatorframework.io/clustercatalogs" + all, "operators.coreos.com/catalogsources" + all}},
 		"secrets":  {grant: "secrets", want: []string{"/secrets" + all}},
 		"rbac has neither escalate nor bind": {grant: "rbac", want: []string{

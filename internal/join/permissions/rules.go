@@ -170,6 +170,8 @@ func reads(group string, resources []string, served Served) []rbacv1.PolicyRule 
 			rules = append(rules, read(g, "*"))
 		}
 		return rules
+	case group == groupPackages:
+		return nil // only the manager asks the package server
 	case group == "" && all:
 		resources = served.Core
 	case group != "":

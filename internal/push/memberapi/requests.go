@@ -55,16 +55,27 @@ func IsPathGone(err error) bool {
 // DeleteExactly deletes an object if it still has the uid and the resourceVersion that the preconditions name. A nil
 // precondition is not checked.
 func DeleteExactly(ctx context.Context, conn *member.Conn, path []string, only metav1.Preconditions) error {
+	return deleteIf(ctx, conn, path, metav1.DeleteOptions{Preconditions: &only})
+}
+
+// TryDelete asks the API server whether it would accept DeleteExactly, and deletes nothing (a dry run). The API server checks
+// the preconditions, the host's rights, and the policies and webhooks of the member.
+func TryDelete(ctx context.Context, conn *member.Conn, path []string, only metav1.Preconditions) error {
+	return deleteIf(ctx, conn, path, metav1.DeleteOptions{Preconditions: &only, DryRun: []string{metav1.DryRunAll}})
+}
+
+func deleteIf(ctx context.Context, conn *member.Conn, path []string, options metav1.DeleteOptions) error {
 	background := metav1.DeletePropagationBackground
-	body, err := json.Marshal(&metav1.DeleteOptions{
-		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions:     &only,
-		PropagationPolicy: &background,
-	})
+	options.TypeMeta, options.PropagationPolicy = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, &background
+	body, err := json.Marshal(&options)
 	if err != nil {
 		return fmt.Errorf("encoding the options of a deletion: %w", err)
 	}
-	_, err = member.Do(ctx, conn.REST().Delete().AbsPath(path...).Body(body), true)
+	request := conn.REST().Delete().AbsPath(path...).Body(body)
+	for _, run := range options.DryRun {
+		request = request.Param("dryRun", run) // the API server reads the body; the parameter shows a dry run in logs of requests
+	}
+	_, err = member.Do(ctx, request, true)
 	return err
 }
 

@@ -42,6 +42,13 @@ type Desired struct {
 	// SharesNamespace reports whether the wrapper's Subscriptions may be in a namespace with Subscriptions of other
 	// owners (spec.upgrade.sharedNamespace: Allow).
 	SharesNamespace bool
+	// Reinstalls reports whether the manager may reinstall an operator that is ahead of its target
+	// (spec.upgrade.rollback: Reinstall).
+	Reinstalls bool
+	// MayReinstall reports whether it is the member's turn: a reinstall may begin there now.
+	MayReinstall bool
+	// ReinstallWaits is why it is not the member's turn, in words.
+	ReinstallWaits string
 	// IsPaced reports whether the wrapper has a rollout, which changes the members one after another.
 	IsPaced bool
 	// Suspended reports whether the manager must write nothing to the member. spec.suspend of the wrapper or of the
@@ -62,14 +69,19 @@ func (d *Desired) IsRecordedBy(s *deliveries.Summary) bool {
 	return d != nil && s != nil && !d.Leaving() && s.Wrapper.UID == d.Wrapper.UID && s.Rendering == d.Digest()
 }
 
-// Same reports whether two desired states need the same writes to the member. The wrapper's generation, Revision and
-// IsPaced make no difference.
+// Same reports whether two desired states need the same writes to the member. The wrapper's generation, Revision,
+// IsPaced and the fields about reinstalls make no difference.
 func (d *Desired) Same(other *Desired) bool {
 	return d != nil && other != nil &&
 		d.Wrapper.UID == other.Wrapper.UID && (d.Rendering == other.Rendering || d.Digest() == other.Digest()) &&
 		d.Drift == other.Drift && d.OnConflict == other.OnConflict && d.OnDelete == other.OnDelete &&
 		d.Namespaces == other.Namespaces && d.Suspended == other.Suspended && d.SharesNamespace == other.SharesNamespace &&
 		(d.Overwrites == nil) == (other.Overwrites == nil) && (d.Overwrites == nil || *d.Overwrites == *other.Overwrites)
+}
+
+// SameTurn reports whether the fields about reinstalls are the same.
+func (d *Desired) SameTurn(other *Desired) bool {
+	return d.Reinstalls == other.Reinstalls && d.MayReinstall == other.MayReinstall && d.ReinstallWaits == other.ReinstallWaits
 }
 
 // MayOverwrite reports whether a person has allowed the host to overwrite this Delivery. The permission is only for the

@@ -157,3 +157,21 @@ func (d *dependents) cannotKnow(verb, object string) memberapi.Trouble {
 	t.Retry = plan.RetrySoon
 	return t
 }
+
+// LostWith returns why the deletion of one of these objects would, or could, delete a claim of the namespace: the garbage collector
+// deletes what an object owns. It returns "" if no claim's ownerReferences lead to one of them. An error concerns the member as a whole.
+func LostWith(ctx context.Context, conn *member.Conn, namespace string, uids ...types.UID) (why string, err error) {
+	known, err := (&claimOwners{conn: conn, namespace: namespace}).lead(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, uid := range uids {
+		if claim, leads := known.claim[uid]; leads {
+			return memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64)) + " would be deleted with it, because the ownerReferences of the claim lead to it", nil
+		}
+	}
+	if known.cause != nil {
+		return known.cannotKnow("replacing", "the operator").Message, nil
+	}
+	return "", nil
+}

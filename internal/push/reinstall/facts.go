@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reinstall
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+)
+
+// The largest numbers of objects of one namespace that the manager reads. Where there are more, it keeps the operator.
+const (
+	maxSubscriptions = 500
+	maxCSVs          = 200
+	maxPlans         = 50
+	maxCRDs          = 100
+)
+
+func olm(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: resource}
+}
+
+var (
+	subscriptionsGVR  = olm("subscriptions")
+	csvsGVR           = olm("clusterserviceversions")
+	installPlansGVR   = olm("installplans")
+	catalogSourcesGVR = olm("catalogsources")
+	groupsGVR         = schema.GroupVersionResource{Group: operators.GroupName, Version: "v1", Resource: "operatorgroups"}
+	packagesGVR       = schema.GroupVersionResource{Group: "packages.operators.coreos.com", Version: "v1", Resource: "packagemanifests"}
+)
+
+// reader reads objects of one namespace of a member. The first answer that it cannot use ends the reading: unread then says why.
+// An error concerns the member as a whole.
+type reader struct {
+	conn      *member.Conn
+	namespace string
+	unread    string
+}
+
+// refused notes why an object could not be read. It returns an error if err concerns the whole member instead.
+func (r *reader) refused(what, group string, err error) error {
+	if memberapi.AnsweredAbout(group, err) {
+		r.unread = memberapi.ExplainWithout("get, list", "reading", what, err).Message
+		return nil
+	}
+	return fmt.Errorf("reading %s on member %s: %w", what, r.conn.Name(), err)
+}
+
+// list reads a list into a pointer to a struct.
+func (r *reader) list(ctx context.Context, gvr schema.GroupVersionResource, kind string, most int, into any, more *string) error {
+	if r.unread != "" {
+		return nil
+	}
+	what := kind + "s of namespace " + r.namespace
+	answer, err := member.Do(ctx, r.conn.REST().Get().AbsPath(member.Path(gvr, r.namespace, "")...).Param("limit", strconv.Itoa(most)), false)
+	if err != nil {
+		return r.refused(what, gvr.Group, err)
+	}
+	if err := answer.IntoFields(kind+"List", into); err != nil {
+		return fmt.Errorf("reading %s on member %s: %w", what, r.conn.Name(), err)
+	}
+	if *more != "" {
+		r.unread = fmt.Sprintf("namespace %s has more than %d %ss; use another namespace", r.namespace, most, kind)
+	}
+	return nil
+}
+
+// get reads one object into a pointer to a struct. found is false if the object does not exist. served is false if the member does
+// not serve the kind at all.
+func (r *reader) get(ctx context.Context, path []string, kind, group, what string, into any) (found, served bool, err error) {
+	if r.unread != "" {
+		return false, true, nil
+	}
+	answer, err := member.Do(ctx, r.conn.REST().Get().AbsPath(path...), false)
+	switch {
+	case memberapi.IsPathGone(err):
+		return false, false, nil
+	case apierrors.IsNotFound(err):
+		return false, true, nil
+	case err != nil:
+		return false, true, r.refused(what, group, err)
+	}
+	if err := answer.IntoFields(kind, into); err != nil {
+		return false, true, fmt.Errorf("reading %s on member %s: %w", what, r.conn.Name(), err)
+	}
+	return true, true, nil
+}
+
+// listMeta is the part of a list that tells whether it is complete.
+type listMeta struct{ Continue string }
+
+// subscriptions reads all Subscriptions of the namespace. It leaves out spec.config, because spec.config has quantities: a user of
+// the member can write a quantity that takes very long to parse.
+func (r *reader) subscriptions(ctx context.Context) ([]operators.Subscription, error) {
+	var list struct {
+		Metadata listMeta
+		Items    []struct {
+			metav1.ObjectMeta `json:"metadata"`
+			Spec              *struct {
+				Name, Channel, Source, SourceNamespace, StartingCSV string
+				InstallPlanApproval                                 operators.Approval
+			}
+			Status operators.SubscriptionStatus
+		}
+	}
+	if err := r.list(ctx, subscriptionsGVR, operators.SubscriptionKind, maxSubscriptions, &list, &list.Metadata.Continue); err != nil {
+		return nil, err
+	}
+	all := make([]operators.Subscription, 0, len(list.Items))
+	for i := range list.Items {
+		from := &list.Items[i]
+		sub := operators.Subscription{ObjectMeta: from.ObjectMeta, Status: from.Status}
+		if s := from.Spec; s != nil {
+			sub.Spec = &operators.SubscriptionSpec{Package: s.Name, Channel: s.Channel, CatalogSource: s.Source, CatalogSourceNamespace: s.SourceNamespace,
+				StartingCSV: s.StartingCSV, InstallPlanApproval: s.InstallPlanApproval}
+		}
+		all = append(all, sub)
+	}
+	return all, nil
+}
+
+// csvs reads all CSVs of the namespace.
+func (r *reader) csvs(ctx context.Context) ([]upgrade.CSV, error) {
+	var list struct {
+		Metadata listMeta
+		Items    []upgrade.CSVContent
+	}
+	if err := r.list(ctx, csvsGVR, operators.ClusterServiceVersionKind, maxCSVs, &list, &list.Metadata.Continue); err != nil {
+		return nil, err
+	}
+	all := make([]upgrade.CSV, 0, len(list.Items))
+	for i := range list.Items {
+		all = append(all, list.Items[i].CSV())
+	}
+	return all, nil
+}
+
+// facts reads what a decision needs before a reinstall begins. csvs are those that it would remove.
+func (r *reader) facts(ctx context.Context, sub *operators.Subscription, csvs []upgrade.CSV) (*upgrade.Facts, error) {
+	is := &upgrade.Facts{}
+	for _, step := range []func(context.Context, *upgrade.Facts, *operators.Subscription, []upgrade.CSV) error{r.groups, r.plans, r.source, r.pkg, r.crds} {
+		if err := step(ctx, is, sub, csvs); err != nil {
+			return nil, err
+		}
+	}
+	is.Unread = r.unread
+	return is, nil
+}
+
+func (r *reader) groups(ctx context.Context, is *upgrade.Facts, _ *operators.Subscription, _ []upgrade.CSV) error {
+	var list struct{ Items []struct{} }
+	var more string // a second page means more than one as well
+	err := r.list(ctx, groupsGVR, "OperatorGroup", 2, &list, &more)
+	is.OperatorGroups = len(list.Items)
+	return err
+}
+
+func (r *reader) plans(ctx context.Context, is *upgrade.Facts, _ *operators.Subscription, _ []upgrade.CSV) error {
+	var list struct { // operators.InstallPlan has no quantities
+		Metadata listMeta
+		Items    []operators.InstallPlan
+	}
+	err := r.list(ctx, installPlansGVR, operators.InstallPlanKind, maxPlans, &list, &list.Metadata.Continue)
+	is.Plans = list.Items
+	return err
+}
+
+func (r *reader) source(ctx context.Context, is *upgrade.Facts, sub *operators.Subscription, _ []upgrade.CSV) error {
+	if sub.Spec == nil {
+		return nil
+	}
+	var source struct {
+		Status struct {
+			ConnectionState struct{ LastObservedState string }
+		}
+	}
+	_, _, err := r.get(ctx, member.Path(catalogSourcesGVR, sub.Spec.CatalogSourceNamespace, sub.Spec.CatalogSource), operators.CatalogSourceKind, operators.GroupName,
+		"CatalogSource "+sub.Spec.CatalogSourceNamespace+"/"+sub.Spec.CatalogSource, &source)
+	is.Catalog.IsHealthy = source.Status.ConnectionState.LastObservedState == "READY"
+	return err
+}
+
+// pkg reads the PackageManifest. OLM's package server serves it, if the member has one.
+func (r *reader) pkg(ctx context.Context, is *upgrade.Facts, sub *operators.Subscription, _ []upgrade.CSV) error {
+	if sub.Spec == nil {
+		return nil
+	}
+	var manifest struct {
+		Status struct {
+			CatalogSource, CatalogSourceNamespace, DefaultChannel string
+			Channels                                              []struct {
+				Name, CurrentCSV string
+				Entries          []struct{ Name string }
+				CurrentCSVDesc   struct {
+					CustomResourceDefinitions struct{ Owned []upgrade.OwnedCRD }
+				}
+			}
+		}
+	}
+	found, served, err := r.get(ctx, member.Path(packagesGVR, sub.Namespace, sub.Spec.Package), "PackageManifest", packagesGVR.Group, "PackageManifest "+sub.Spec.Package, &manifest)
+	is.Catalog.ServesPackages = served
+	if err != nil || !found {
+		return err
+	}
+	status := &manifest.Status
+	p := &upgrade.Package{CatalogSource: status.CatalogSource, CatalogNamespace: status.CatalogSourceNamespace, DefaultChannel: status.DefaultChannel}
+	for i := range status.Channels {
+		c := &status.Channels[i]
+		channel := upgrade.Channel{Name: c.Name, Head: c.CurrentCSV}
+		for _, e := range c.Entries {
+			channel.CSVs = append(channel.CSVs, e.Name)
+		}
+		for _, crd := range c.CurrentCSVDesc.CustomResourceDefinitions.Owned {
+			channel.HeadAPIs = append(channel.HeadAPIs, crd.APIOf())
+		}
+		p.Channels = append(p.Channels, channel)
+	}
+	is.Catalog.Package = p
+	return nil
+}
+
+// crds reads the CRDs that the CSVs own.
+func (r *reader) crds(ctx context.Context, is *upgrade.Facts, _ *operators.Subscription, csvs []upgrade.CSV) error {
+	names := sets.New[string]()
+	for i := range csvs {
+		names.Insert(csvs[i].OwnedCRDs...)
+	}
+	if len(names) > maxCRDs {
+		r.unread = fmt.Sprintf("the operator owns more than %d CRDs, and the manager does not read so many", maxCRDs)
+		return nil
+	}
+	for _, name := range sets.List(names) {
+		var crd struct {
+			Spec struct {
+				Group string
+				Names struct{ Kind string }
+			}
+			Status struct{ StoredVersions []string }
+		}
+		found, _, err := r.get(ctx, memberapi.CRDPath(name), "CustomResourceDefinition", "apiextensions.k8s.io", "CRD "+name, &crd)
+		if err != nil {
+			return err
+		}
+		if found {
+			is.CRDs = append(is.CRDs, upgrade.CRD{Name: name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Stored: crd.Status.StoredVersions})
+		}
+	}
+	return nil
+}

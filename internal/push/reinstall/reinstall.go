@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reinstall
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/push/prune"
+)
+
+// Attempt is one attempt to bring the operators of one wrapper on one member back to their targets.
+type Attempt struct {
+	Conn    *member.Conn
+	Desired *plan.Desired
+	// Delivery is the name of the wrapper's Delivery, and DeliveryUID its uid.
+	Delivery    string
+	DeliveryUID types.UID
+	// Targets are the targets of all Subscriptions that the desired state has; "" for one without a target.
+	Targets map[string]string
+	// IsApplied is true if the member has the desired state.
+	IsApplied bool
+	// IsCollected is true if the member has a ready collector.
+	IsCollected bool
+	// Announced are the present announcements, by the names of Subscriptions.
+	Announced map[string]upgrade.Announcement
+	// Namespaces checks that the namespace is open to the host.
+	Namespaces *namespaces.Namespaces
+	// IsDesired reports whether Desired is still the present desired state. It is asked once more before the first removal.
+	IsDesired func() bool
+	Now       time.Time
+}
+
+// Result is what an attempt did.
+type Result struct {
+	upgrade.Reinstall
+	// Subscription is the name of the Subscription that the decision is about; "" if there is nothing to reinstall.
+	Subscription string
+	// IsUnderWay is true if the reinstall has begun and has not ended. No InstallPlan may be approved meanwhile.
+	IsUnderWay bool
+	// Removed is the Subscription that this reinstall removed, for the step Create.
+	Removed types.UID
+}
+
+// TargetsOf returns the targets of all Subscriptions in a rendering.
+func TargetsOf(rendering *render.Rendering) (map[string]string, error) {
+	targets := make(map[string]string)
+	for i := range rendering.Objects {
+		o := &rendering.Objects[i]
+		if o.GVK.GroupKind() != upgrade.Subscription {
+			continue
+		}
+		obj, err := o.Unstructured()
+		if err != nil {
+			return nil, err
+		}
+		targets[o.Name] = upgrade.TargetOf(obj)
+	}
+	return targets, nil
+}
+
+// Run makes the next step. It reinstalls one operator at a time: first one whose reinstall has begun. An error concerns the member
+// as a whole.
+func (a *Attempt) Run(ctx context.Context) (Result, error) {
+	record, unreadable, err := readRecord(ctx, a.Conn, a.Delivery)
+	if apierrors.IsNotFound(err) {
+		return Result{}, nil // a pass writes the Delivery first
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if unreadable != "" {
+		return a.kept("annotation %s of Delivery %s/%s: %s, so nobody knows what was begun; correct it or remove it on the member",
+			v1alpha1.AnnotationReinstalls, v1alpha1.SystemNamespace, a.Delivery, unreadable), nil
+	}
+	if record.delivery.UID != a.DeliveryUID || len(record.begun) == 0 && !a.Desired.Reinstalls {
+		return Result{}, nil
+	}
+	read := &reader{conn: a.Conn, namespace: a.Desired.Wrapper.Namespace}
+	subscriptions, err := read.subscriptions(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	csvs, err := read.csvs(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if read.unread != "" {
+		return a.kept("%s", read.unread), nil
+	}
+	all := make([]*upgrade.Operator, 0, len(a.Targets))
+	for _, name := range slices.Sorted(maps.Keys(a.Targets)) {
+		o := &upgrade.Operator{
+			Name: name, Wrapper: a.Desired.Wrapper.UID, Target: a.Targets[name], IsPolicy: a.Desired.Reinstalls, IsApplied: a.IsApplied,
+			Waits: a.waits(), SharesNamespace: a.Desired.SharesNamespace, IsCollected: a.IsCollected,
+			Subscriptions: subscriptions, CSVs: csvs, Begun: record.of(name),
+		}
+		if announced, ok := a.Announced[name]; ok {
+			o.Announced = &announced
+		}
+		all = append(all, o)
+	}
+	// A begun one comes first: until it has ended, no other operator of the wrapper is removed.
+	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return rank(x) - rank(y) })
+	for _, o := range all {
+		is, err := a.one(ctx, read, record, o)
+		if err != nil || is.Step != upgrade.None {
+			return is, err
+		}
+	}
+	return Result{}, nil
+}
+
+// waits returns why no reinstall may begin on the member now; "" if one may.
+func (a *Attempt) waits() string {
+	switch {
+	case a.Desired.MayReinstall:
+		return ""
+	case a.Desired.ReinstallWaits == "":
+		return "it is not the member's turn"
+	}
+	return a.Desired.ReinstallWaits
+}
+
+func rank(o *upgrade.Operator) int {
+	if upgrade.IsUnderWay(o) {
+		return 0
+	}
+	return 1
+}
+
+// one makes the next step of one operator.
+func (a *Attempt) one(ctx context.Context, read *reader, record *record, o *upgrade.Operator) (Result, error) {
+	if csvs, needed := upgrade.NeedsFacts(o); needed {
+		sub := &o.Subscriptions[slices.IndexFunc(o.Subscriptions, func(s operators.Subscription) bool { return s.Name == o.Name })]
+		facts := &reader{conn: read.conn, namespace: read.namespace}
+		var err error
+		if o.Facts, err = facts.facts(ctx, sub, csvs); err != nil {
+			return Result{}, err
+		}
+		if o.Facts.Unread == "" {
+			if o.Facts.Unread, err = a.claimLost(ctx, sub, csvs); err != nil {
+				return Result{}, err
+			}
+		}
+	}
+	is := Result{Reinstall: upgrade.DecideReinstall(o, a.Now), Subscription: o.Name, IsUnderWay: upgrade.IsUnderWay(o)}
+	if is.Step == upgrade.Begin {
+		kept, err := a.begin(ctx, record, o, &is.Removal)
+		if err != nil || kept != "" {
+			is.Step, is.Message = upgrade.Keep, "the manager keeps the operator: "+kept
+			return is, err
+		}
+		is = Result{Reinstall: upgrade.DecideReinstall(o, a.Now), Subscription: o.Name, IsUnderWay: true}
+	}
+	if o.Begun != nil {
+		is.Removed = o.Begun.Subscription.UID
+	}
+	if is.Step == upgrade.Remove {
+		return a.remove(ctx, is)
+	}
+	return is, nil
+}
+
+// claimLost returns why the removal would, or could, delete a claim; "" if it would not. The garbage collector deletes what the CSVs own:
+// their Deployments, and everything that names one of these as its owner.
+func (a *Attempt) claimLost(ctx context.Context, sub *operators.Subscription, csvs []upgrade.CSV) (why string, err error) {
+	uids := []types.UID{sub.UID}
+	for i := range csvs {
+		uids = append(uids, csvs[i].UID)
+	}
+	return prune.LostWith(ctx, a.Conn, a.Desired.Wrapper.Namespace, uids...)
+}
+
+// begin records that the reinstall begins, after a dry run of each deletion. kept is why it must not begin, in words.
+func (a *Attempt) begin(ctx context.Context, record *record, o *upgrade.Operator, removal *upgrade.Removal) (kept string, err error) {
+	namespace := a.Desired.Wrapper.Namespace
+	closed, err := a.Namespaces.Open(ctx, namespace, true)
+	switch {
+	case err != nil:
+		return "", err
+	case closed != nil:
+		return closed.Message, nil
+	}
+	for _, csv := range removal.CSVs {
+		if kept, err = a.tryDelete(ctx, csvsGVR, operators.ClusterServiceVersionKind, csv); kept != "" || err != nil {
+			return kept, err
+		}
+	}
+	if kept, err = a.tryDelete(ctx, subscriptionsGVR, operators.SubscriptionKind, removal.Subscription); kept != "" || err != nil {
+		return kept, err
+	}
+	if !a.IsDesired() {
+		return "the desired state has just changed", nil
+	}
+	begun := &upgrade.Begun{Removal: *removal, At: metav1.NewTime(a.Now)}
+	switch err := record.write(ctx, a.Conn, o.Name, begun); {
+	case err == nil:
+		o.Begun = begun
+		return "", nil
+	case apierrors.IsConflict(err), apierrors.IsInvalid(err):
+		return "its Delivery has just changed; the manager tries again", nil
+	case memberapi.AnsweredAbout(v1alpha1.Group, err):
+		return memberapi.Explain("recording a reinstall in", memberapi.Ref("Delivery", a.Delivery), err).Message, nil
+	default:
+		return "", err
+	}
+}
+
+// tryDelete makes a dry run of a deletion. kept is why the API server would refuse it.
+func (a *Attempt) tryDelete(ctx context.Context, gvr schema.GroupVersionResource, kind string, what upgrade.Object) (kept string, err error) {
+	err = memberapi.TryDelete(ctx, a.Conn, member.Path(gvr, a.Desired.Wrapper.Namespace, what.Name), metav1.Preconditions{UID: &what.UID})
+	switch {
+	case err == nil:
+		return "", nil
+	case memberapi.AnsweredAbout(gvr.Group, err):
+		return memberapi.ExplainWithout("get, list, delete", "deleting", memberapi.Ref(kind, what.Name), err).Message, nil
+	}
+	return "", fmt.Errorf("trying to delete %s %s on member %s: %w", kind, what.Name, a.Conn.Name(), err)
+}
+
+// remove removes the object that the decision names.
+func (a *Attempt) remove(ctx context.Context, is Result) (Result, error) {
+	gvr, kind := subscriptionsGVR, operators.SubscriptionKind
+	if is.NextIsCSV {
+		gvr, kind = csvsGVR, operators.ClusterServiceVersionKind
+	}
+	path := member.Path(gvr, a.Desired.Wrapper.Namespace, is.Next.Name)
+	err := memberapi.DeleteExactly(ctx, a.Conn, path, metav1.Preconditions{UID: &is.Next.UID, ResourceVersion: &is.ResourceVersion})
+	switch {
+	case err == nil:
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err) && !memberapi.IsPathGone(err):
+		// It has changed since it was read, or another client has deleted it. The next attempt reads it again.
+	case memberapi.AnsweredAbout(gvr.Group, err):
+		is.Message = "reinstalling: " + memberapi.ExplainWithout("get, list, delete", "deleting", memberapi.Ref(kind, is.Next.Name), err).Message
+	default:
+		return is, fmt.Errorf("deleting %s %s on member %s: %w", kind, is.Next.Name, a.Conn.Name(), err)
+	}
+	return is, nil
+}
+
+// kept is the result where the manager cannot decide about any operator of the wrapper, and keeps all.
+func (a *Attempt) kept(format string, args ...any) Result {
+	return Result{Reinstall: upgrade.Reinstall{Step: upgrade.Keep, Message: "the manager reinstalls nothing: " + fmt.Sprintf(format, args...)}}
+}

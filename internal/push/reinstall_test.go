@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
+	"github.com/fairlead-dev/fairlead/internal/push/reinstall"
+)
+
+// csvCleanup is the finalizer that OLM sets on every CSV.
+const csvCleanup = "operators.coreos.com/csv-cleanup"
+
+// aheadSite is a site with a Subscription whose target is db.v1.2.0. OLM, which does not run there, has installed db.v1.3.0, and keeps
+// db.v1.2.0 because db.v1.3.0 has not succeeded.
+type aheadSite struct {
+	*site
+	uid types.UID // of the Subscription
+}
+
+func newAheadSite(t *testing.T) *aheadSite {
+	t.Helper()
+	s := &aheadSite{site: newOLMSite(t)}
+	s.mustDeliver(s.wants("db.v1.2.0"))
+	sub := s.get(olmVersion, "Subscription", "db")
+	s.uid = sub.GetUID()
+	sub.Object["status"] = map[string]any{"installedCSV": "db.v1.3.0", "currentCSV": "db.v1.3.0", "state": "AtLatestKnown", "lastUpdated": "2026-01-01T00:00:00Z"}
+	if err := s.admin.Status().Update(s.Context(), sub); err != nil {
+		t.Fatal(err)
+	}
+	s.csv("db.v1.2.0", "db.v1.1.0")
+	s.csv("db.v1.3.0", "db.v1.2.0")
+	s.create(`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: db}, spec: {targetNamespaces: [` + s.namespace + `]}}`)
+	s.catalog("READY")
+	d := s.delivery()
+	d.Status.Objects = []v1alpha1.ObjectStatus{{Group: operators.GroupName, Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget}}
+	if err := s.admin.Status().Update(s.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *aheadSite) wants(target string) *Desired {
+	w := s.want(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: db, annotations: {` + v1alpha1.AnnotationTargetCSV + `: ` + target + `}},
+		spec: {name: db, channel: stable, source: operators, sourceNamespace: ` + s.namespace + `, installPlanApproval: Manual, startingCSV: ` + target + `}}`)
+	w.Reinstalls, w.MayReinstall = true, true
+	return w
+}
+
+func (s *aheadSite) csv(name, replaces string, crds ...string) {
+	s.Helper()
+	owned := ""
+	for _, crd := range crds {
+		owned += fmt.Sprintf("{name: %s, version: v1, kind: DB},", crd)
+	}
+	s.create(`{apiVersion: ` + olmVersion + `, kind: ClusterServiceVersion, metadata: {name: ` + name + `, finalizers: [` + csvCleanup + `]},
+		spec: {displayName: db, replaces: ` + replaces + `, customresourcedefinitions: {owned: [` + owned + `]}, install: {strategy: deployment, spec: {deployments: []}}}}`)
+}
+
+// catalog sets the state of the connection to the CatalogSource, and creates the CatalogSource if it does not exist.
+func (s *aheadSite) catalog(state string) {
+	s.Helper()
+	source := s.get(olmVersion, "CatalogSource", "operators")
+	if source == nil {
+		source = s.create(`{apiVersion: ` + olmVersion + `, kind: CatalogSource, metadata: {name: operators}, spec: {sourceType: grpc, address: "192.0.2.1:50051"}}`)
+	}
+	source.Object["status"] = map[string]any{"connectionState": map[string]any{"lastObservedState": state}}
+	if err := s.admin.Status().Update(s.Context(), source); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// cleanUp does what OLM does with CSVs that are being deleted: it removes its finalizer.
+func (s *aheadSite) cleanUp() {
+	s.Helper()
+	for _, name := range []string{"db.v1.2.0", "db.v1.3.0"} {
+		if csv := s.get(olmVersion, "ClusterServiceVersion", name); csv != nil && csv.GetDeletionTimestamp() != nil {
+			csv.SetFinalizers(nil)
+			if err := s.admin.Update(s.Context(), csv); client.IgnoreNotFound(err) != nil {
+				s.Logf("OLM tries again: %v", err)
+			}
+		}
+	}
+}
+
+// isReinstalled reports whether the CSVs are gone, and the Subscription was created again.
+func (s *aheadSite) isReinstalled() bool {
+	s.Helper()
+	sub := s.get(olmVersion, "Subscription", "db")
+	return sub != nil && sub.GetUID() != s.uid && s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0") == nil && s.get(olmVersion, "ClusterServiceVersion", "db.v1.3.0") == nil
+}
+
+// manager is a manager that reinstalls on the site. Its clock moves only with the test.
+type manager struct {
+	*Pusher
+	clock *clocktesting.FakeClock
+	stop  func()
+}
+
+// manage starts a manager. isCollected tells whether the member has a ready collector.
+func (s *aheadSite) manage(want *Desired, isCollected bool) *manager {
+	s.Helper()
+	s.connect(config)
+	m := &manager{clock: clocktesting.NewFakeClock(time.Now())}
+	m.Pusher = New(member.NewFleet(member.Host{}, m.clock), deliveries.NewStore(m.clock), m.clock, Host{Observes: func(string) bool { return isCollected }}, func(Key) {})
+	ctx, cancel := context.WithCancel(s.Context())
+	m.stop = cancel
+	s.Cleanup(cancel)
+	if err := m.Engage(ctx, "east", s.conn); err != nil {
+		s.Fatal(err)
+	}
+	m.SetDesired("east", want)
+	m.probed("east", member.ProbeResult{}, usable)
+	return m
+}
+
+// step moves the clock, lets OLM clean up, and writes the status that shows an announcement.
+func (s *aheadSite) step(m *manager) {
+	s.Helper()
+	if is := m.Result(KeyOf(s.wrapper), "east").Reinstall; is != nil && is.Reason == v1alpha1.ReasonReinstallAnnounced {
+		m.Announced(KeyOf(s.wrapper), "east", health.Clean(is.Message, 256))
+	}
+	s.cleanUp()
+	m.clock.Step(time.Second)
+}
+
+func TestAnOperatorIsReinstalledAfterItWasAnnounced(t *testing.T) {
+	s := newAheadSite(t)
+	m := s.manage(s.wants("db.v1.2.0"), true)
+	key, said := KeyOf(s.wrapper), ""
+	s.await("it is announced", func(context.Context) bool {
+		m.clock.Step(time.Second)
+		is := m.Result(key, "east").Reinstall
+		if is != nil {
+			said = is.Reason + ": " + is.Message
+		}
+		return is != nil && is.Reason == v1alpha1.ReasonReinstallAnnounced && is.State == v1alpha1.StateProgressing
+	}, &said)
+	if !strings.Contains(said, "db.v1.2.0, db.v1.3.0 and Subscription db") {
+		t.Errorf("the announcement: %s", said)
+	}
+	// Without a status that shows it, nothing is ever removed. A message of another announcement does not count.
+	m.Announced(key, "east", "in 30s the manager removes something else")
+	for range 10 {
+		m.clock.Step(30 * time.Second)
+		s.await("the attempt has ended", func(context.Context) bool { return m.Result(key, "east").Reinstall != nil })
+	}
+	if s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0").GetDeletionTimestamp() != nil || len(s.wire.writes()) > 0 {
+		t.Fatalf("the manager removed what no status had announced: %v", s.wire.writes())
+	}
+	s.await("it is reinstalled", func(context.Context) bool { s.step(m); return s.isReinstalled() && m.Pair(key, "east").Holds })
+	want := []string{"PATCH deliveries/", "DELETE clusterserviceversions/db.v1.2.0", "DELETE clusterserviceversions/db.v1.3.0", "DELETE subscriptions/db"}
+	if writes := s.wire.writes(); len(writes) < len(want) || !slices.EqualFunc(want, writes[:len(want)], func(w, is string) bool { return strings.HasPrefix(is, w) }) {
+		t.Errorf("writes in this order: %v, want %v first", writes, want)
+	}
+	s.await("nothing is under way any more", func(context.Context) bool { s.step(m); return m.Result(key, "east").Reinstall == nil })
+	if d := s.delivery(); !strings.Contains(d.Annotations[v1alpha1.AnnotationReinstalls], string(s.uid)) {
+		t.Errorf("the Delivery does not record the reinstall: %v", d.Annotations)
+	}
+}
+
+// The collector is dead from the beginning of the reinstall on, so its report never changes.
+func TestAnOperatorIsReinstalledWhereverTheManagerDies(t *testing.T) {
+	for point := 1; point <= 7; point++ {
+		for _, is := range []fate{lost, unanswered} {
+			t.Run(fmt.Sprintf("write %d, fate %d", point, is), func(t *testing.T) {
+				s := newAheadSite(t)
+				m := s.manage(s.wants("db.v1.2.0"), true)
+				var writes atomic.Int64
+				var dead atomic.Bool
+				s.wire.begin(func(_ int, req *http.Request) fate {
+					isWrite := req.Method != http.MethodGet && !req.URL.Query().Has("dryRun")
+					if dead.Load() {
+						return lost
+					}
+					if isWrite && writes.Add(1) == int64(point) {
+						dead.Store(true)
+						return is
+					}
+					return through
+				})
+				s.await("the manager dies", func(context.Context) bool { s.step(m); return dead.Load() })
+				m.stop()
+				// Where nothing had begun, it begins only with a collector.
+				hasBegun := s.delivery().Annotations[v1alpha1.AnnotationReinstalls] != ""
+				if !hasBegun && point > 1 {
+					t.Error("the manager removed something before it recorded that")
+				}
+				m = s.manage(s.wants("db.v1.2.0"), !hasBegun)
+				s.await("it is reinstalled", func(context.Context) bool {
+					s.step(m)
+					return s.isReinstalled() && m.Pair(KeyOf(s.wrapper), "east").Holds
+				})
+			})
+		}
+	}
+}
+
+// The author changes the target after the first removal. The Subscription has to be created again all the same, for the new target.
+func TestAReinstallEndsAfterAnotherTarget(t *testing.T) {
+	for _, target := range []string{"db.v1.1.0", "db.v1.3.0", "db.v1.4.0"} {
+		t.Run(target, func(t *testing.T) {
+			s := newAheadSite(t)
+			m := s.manage(s.wants("db.v1.2.0"), true)
+			s.await("the first CSV is gone", func(context.Context) bool {
+				s.step(m)
+				return s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0") == nil
+			})
+			m.SetDesired("east", s.wants(target))
+			s.await("it is reinstalled", func(context.Context) bool {
+				s.step(m)
+				return s.isReinstalled() && m.Pair(KeyOf(s.wrapper), "east").Holds
+			})
+			if is := upgrade.TargetOf(s.get(olmVersion, "Subscription", "db")); is != target {
+				t.Errorf("the Subscription has target %s", is)
+			}
+		})
+	}
+}
+
+func TestAnAnnouncedReinstallIsTakenBackByTheAuthor(t *testing.T) {
+	for name, change := range map[string]func(*Desired){
+		"the policy is Never":    func(w *Desired) { w.Reinstalls = false },
+		"it is others' turn":     func(w *Desired) { w.MayReinstall, w.ReinstallWaits = false, "WaveHeld" },
+		"nothing may be written": func(w *Desired) { w.Suspended = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAheadSite(t)
+			m, key := s.manage(s.wants("db.v1.2.0"), true), KeyOf(s.wrapper)
+			s.await("it is announced", func(context.Context) bool {
+				m.clock.Step(time.Second)
+				is := m.Result(key, "east").Reinstall
+				return is != nil && is.Reason == v1alpha1.ReasonReinstallAnnounced
+			})
+			m.Announced(key, "east", health.Clean(m.Result(key, "east").Reinstall.Message, 256))
+			w := s.wants("db.v1.2.0")
+			change(w)
+			m.SetDesired("east", w)
+			asked := len(s.wire.all())
+			s.await("the manager has looked again, or needs not", func(context.Context) bool {
+				m.clock.Step(30 * time.Second)
+				return w.Suspended || !w.Reinstalls || len(s.wire.all()) > asked+2
+			})
+			if writes := s.wire.writes(); len(writes) > 0 {
+				t.Errorf("the manager wrote %v", writes)
+			}
+		})
+	}
+}
+
+// attempt makes one attempt of a manager that has announced the removal for long enough.
+func (s *aheadSite) attempt(w *Desired) reinstall.Result {
+	s.Helper()
+	d := s.delivery()
+	a := reinstall.Attempt{
+		Conn: s.conn, Desired: w, Delivery: d.Name, DeliveryUID: d.UID, Targets: map[string]string{"db": "db.v1.2.0"}, IsApplied: true, IsCollected: true,
+		Namespaces: namespaces.New(s.conn, w.Namespaces, nil, nil), IsDesired: func() bool { return true }, Now: time.Now(),
+	}
+	is, err := a.Run(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	if is.Step == upgrade.Announce {
+		a.Announced = map[string]upgrade.Announcement{"db": {Removal: is.Removal, Shown: a.Now.Add(-upgrade.AnnouncedFor)}}
+		if is, err = a.Run(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+	}
+	return is
+}
+
+func TestWhatAMemberSaysKeepsTheOperator(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(s *aheadSite)
+		want   string
+	}{
+		"the CatalogSource does not answer": {func(s *aheadSite) { s.catalog("TRANSIENT_FAILURE") }, "is missing or not READY"},
+		"the CatalogSource is missing":      {func(s *aheadSite) { s.delete(olmVersion, "CatalogSource", "operators") }, "is missing or not READY"},
+		"an InstallPlan is executed": {func(s *aheadSite) {
+			s.pending("install-9", "db.v1.3.0")
+			s.edit(olmVersion, "InstallPlan", "install-9", "olm", func(u *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(u.Object, true, "spec", "approved")
+			})
+		}, "OLM is executing InstallPlan install-9"},
+		"there is no OperatorGroup": {func(s *aheadSite) { s.delete("operators.coreos.com/v1", "OperatorGroup", "db") }, "exactly one OperatorGroup"},
+		"there are two OperatorGroups": {func(s *aheadSite) {
+			s.create(`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: second}, spec: {}}`)
+		}, "exactly one OperatorGroup"},
+		"the namespace was closed": {func(s *aheadSite) { s.label(v1alpha1.LabelOpen, "false") }, "the member has not opened it"},
+		"OLM would clean up": {func(s *aheadSite) {
+			s.edit(olmVersion, "ClusterServiceVersion", "db.v1.3.0", "admin", func(u *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(u.Object, true, "spec", "cleanup", "enabled")
+			})
+		}, "spec.cleanup.enabled"},
+		"a claim belongs to the operator": {func(s *aheadSite) {
+			csv := s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0")
+			s.create(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, ownerReferences: [{apiVersion: %s, kind: ClusterServiceVersion, name: db.v1.2.0, uid: %s}]},
+				spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, olmVersion, csv.GetUID()))
+		}, "PersistentVolumeClaim data would be deleted with it"},
+		"nobody can read the record": {func(s *aheadSite) { s.annotateDelivery("{") }, "nobody knows what was begun"},
+		"it was reinstalled a moment ago": {func(s *aheadSite) {
+			s.annotateDelivery(`{"db":{"csvs":[],"subscription":{"name":"db","uid":"earlier"},"at":"` + time.Now().UTC().Format(time.RFC3339) + `"}}`)
+		}, "it was reinstalled at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAheadSite(t)
+			tc.change(s)
+			s.wire.begin(nil)
+			if is := s.attempt(s.wants("db.v1.2.0")); is.Step != upgrade.Keep || !strings.Contains(is.Message, tc.want) {
+				t.Errorf("step %d: %s", is.Step, is.Message)
+			}
+			if writes := s.wire.writes(); len(writes) > 0 {
+				t.Errorf("the manager wrote %v", writes)
+			}
+		})
+	}
+}
+
+func (s *aheadSite) annotateDelivery(text string) {
+	s.Helper()
+	d := s.delivery()
+	d.Annotations = map[string]string{v1alpha1.AnnotationReinstalls: text}
+	if err := s.admin.Update(s.Context(), d); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// The manager asks before the first removal whether it may make all of them.
+func TestWithoutTheRightToDeleteTheOperatorIsKept(t *testing.T) {
+	s := newAheadSite(t)
+	read := func(group string, resources ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{"get", "list"}}
+	}
+	s.restricted(read(operators.GroupName, "*"), read("packages.operators.coreos.com", "*"), read("apiextensions.k8s.io", "*"), read("", "namespaces", "persistentvolumeclaims"),
+		rbacv1.PolicyRule{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries"}, Verbs: []string{"get", "patch"}},
+		rbacv1.PolicyRule{APIGroups: []string{operators.GroupName}, Resources: []string{"clusterserviceversions"}, Verbs: []string{"delete"}})
+	said := ""
+	s.await("the missing right is named", func(context.Context) bool { // an API server needs a moment to read a new role
+		is := s.attempt(s.wants("db.v1.2.0"))
+		said = is.Message
+		return is.Step == upgrade.Keep && strings.Contains(said, "resources: [subscriptions], verbs: [get, list, delete]")
+	}, &said)
+	if d := s.delivery(); d.Annotations[v1alpha1.AnnotationReinstalls] != "" || s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0").GetDeletionTimestamp() != nil {
+		t.Error("the reinstall has begun although it cannot end")
+	}
+}
+
+func TestTheCatalogAndTheCRDsOfAMemberAreRead(t *testing.T) {
+	s := newAheadSite(t)
+	const packages = "packages.operators.coreos.com"
+	// OLM's package server does not run on this API server. A CRD serves the same kind.
+	definition := func(group, plural, kind string, versions ...string) *unstructured.Unstructured {
+		var all []string
+		for i, v := range versions {
+			all = append(all, fmt.Sprintf("{name: %s, served: true, storage: %v, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}", v, i == len(versions)-1))
+		}
+		u := s.parse(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ` + plural + `.` + group + `},
+			spec: {group: ` + group + `, scope: Namespaced, names: {plural: ` + plural + `, kind: ` + kind + `}, versions: [` + strings.Join(all, ", ") + `]}}`)
+		if err := s.admin.Create(s.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.admin.Delete(context.WithoutCancel(t.Context()), u) })
+		s.served(group+"/"+versions[len(versions)-1], kind)
+		return u
+	}
+	keeps := func(want string) {
+		t.Helper()
+		is := s.attempt(s.wants("db.v1.2.0"))
+		if is.Step != upgrade.Keep || !strings.Contains(is.Message, want) {
+			t.Errorf("step %d: %s, want %q", is.Step, is.Message, want)
+		}
+	}
+	group := s.namespace + ".example.org"
+	for _, name := range []string{"db.v1.2.0", "db.v1.3.0"} {
+		csv := s.get(olmVersion, "ClusterServiceVersion", name)
+		if err := unstructured.SetNestedSlice(csv.Object, []any{map[string]any{"name": "dbs." + group, "version": "v1", "kind": "DB"}}, "spec", "customresourcedefinitions", "owned"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.admin.Update(s.Context(), csv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	definition(group, "dbs", "DB", "v1", "v2")
+	keeps("CRD dbs." + group + " may have objects stored in version v2")
+	crd := s.parse(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: dbs.` + group + `}}`)
+	if err := s.admin.Get(s.Context(), client.ObjectKeyFromObject(crd), crd); err != nil {
+		t.Fatal(err)
+	}
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for i, v := range versions {
+		v.(map[string]any)["storage"] = i == 0 //nolint:forcetypeassert // a CRD has objects there
+	}
+	_ = unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions")
+	if err := s.admin.Update(s.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.admin.Get(s.Context(), client.ObjectKeyFromObject(crd), crd); err != nil {
+		t.Fatal(err)
+	}
+	_ = unstructured.SetNestedStringSlice(crd.Object, []string{"v1"}, "status", "storedVersions")
+	if err := s.admin.Status().Update(s.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+
+	definition(packages, "packagemanifests", "PackageManifest", "v1")
+	keeps("the package server has no package db")
+	manifest := s.create(`{apiVersion: ` + packages + `/v1, kind: PackageManifest, metadata: {name: db}, status: {catalogSource: operators, catalogSourceNamespace: ` + s.namespace + `,
+		channels: [{name: stable, currentCSV: db.v1.3.0, entries: [{name: db.v1.3.0}]}]}}`)
+	keeps("lacks db.v1.2.0")
+	_ = unstructured.SetNestedField(manifest.Object, []any{map[string]any{"name": "stable", "currentCSV": "db.v1.3.0", "entries": []any{map[string]any{"name": "db.v1.2.0"}}}}, "status", "channels")
+	if err := s.admin.Update(s.Context(), manifest); err != nil {
+		t.Fatal(err)
+	}
+	if is := s.attempt(s.wants("db.v1.2.0")); is.Step != upgrade.Remove || is.Next.Name != "db.v1.2.0" {
+		t.Errorf("step %d: %s", is.Step, is.Message)
+	}
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/push/reinstall"
+)
+
+// reinstallInterval is the time between two attempts where nothing changes: the manager keeps the operator, it is not the
+// member's turn, or no status shows the announcement yet.
+const reinstallInterval = 30 * time.Second
+
+// maxAnnouncement is the greatest length of a message in a line of the status. A longer one is cut.
+const maxAnnouncement = 256
+
+// reinstalls has the reinstalls of one member, by pair. Only the announcements and the fields that save requests are lost with the
+// manager: what a reinstall has begun is in the annotation of the Delivery (package reinstall).
+type reinstalls struct {
+	clock clock.PassiveClock
+
+	mu  sync.Mutex
+	all map[Key]*reinstallState
+}
+
+// reinstallState is what the manager knows of the reinstalls of one pair.
+type reinstallState struct {
+	// desired is the pair's desired state at the time of the last attempt, and report the report of the collector.
+	desired *plan.Desired
+	report  string
+	// again is the time at which the next attempt is due if desired and report stay the same.
+	again time.Time
+	// announced has the announcements by the names of Subscriptions.
+	announced map[string]upgrade.Announcement
+	// isUnderWay is true while a reinstall has begun and has not ended. Then attempts follow whatever the collector reports.
+	isUnderWay bool
+	// owed are the Subscriptions that the manager has removed and not yet created again, with the uids that it removed.
+	owed map[string]types.UID
+	// trouble is the present step, for the status; nil if there is none.
+	trouble *memberapi.Trouble
+}
+
+// begin reports whether an attempt is due now, and records that it begins. wait is the time until the next one; zero if no reason for one
+// is known. announced are the present announcements.
+func (r *reinstalls) begin(key Key, desired *plan.Desired, report string) (due bool, announced map[string]upgrade.Announcement, wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, is := r.clock.Now(), r.all[key]
+	if report == "" && (is == nil || !is.isUnderWay) {
+		if is != nil && len(is.owed) == 0 {
+			delete(r.all, key)
+		}
+		return false, nil, 0
+	}
+	if is == nil {
+		if r.all == nil {
+			r.all = make(map[Key]*reinstallState)
+		}
+		is = &reinstallState{}
+		r.all[key] = is
+	}
+	same := is.report == report && is.desired.Same(desired) && is.desired.SameTurn(desired)
+	if same && now.Before(is.again) {
+		return false, nil, is.again.Sub(now)
+	}
+	announced = make(map[string]upgrade.Announcement, len(is.announced))
+	for name, one := range is.announced {
+		announced[name] = one
+	}
+	is.desired, is.report, is.again = desired, report, now.Add(reinstallInterval)
+	return true, announced, reinstallInterval
+}
+
+// end records the result of an attempt, and returns the time until the next one.
+func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Result) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is, now := r.all[key], r.clock.Now()
+	if is == nil || is.desired != desired {
+		return 0 // the pair was dropped, or another attempt follows
+	}
+	is.isUnderWay = result.IsUnderWay
+	is.trouble = troubleOf(result)
+	wait = reinstallInterval
+	switch result.Step {
+	case upgrade.Announce:
+		r.announce(is, result, now)
+	case upgrade.AwaitAnnounced:
+		wait = result.Again.Sub(now)
+	case upgrade.Remove, upgrade.AwaitRemoval, upgrade.Begin:
+		is.announced, wait = nil, plan.RetrySoon
+	case upgrade.Create:
+		if is.owed == nil {
+			is.owed = make(map[string]types.UID)
+		}
+		is.owed[result.Subscription] = result.Removed
+		is.announced, wait = nil, time.Millisecond
+	case upgrade.None, upgrade.Keep, upgrade.WaitForTurn:
+		is.announced = nil
+	}
+	wait = max(wait, time.Millisecond)
+	is.again = now.Add(wait)
+	return wait
+}
+
+// announce remembers an announcement. If the same one is there already and has become too old, it begins again.
+func (r *reinstalls) announce(is *reinstallState, result *reinstall.Result, now time.Time) {
+	known, ok := is.announced[result.Subscription]
+	if ok && known.Removal.Same(&result.Removal) && known.Shown.IsZero() {
+		return
+	}
+	is.announced = map[string]upgrade.Announcement{result.Subscription: {Removal: result.Removal}}
+}
+
+// failed records that an attempt has ended with an error, and returns the time until the next one.
+func (r *reinstalls) failed(key Key) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is := r.all[key]; is != nil {
+		is.again = r.clock.Now().Add(plan.RetrySoon)
+		return plan.RetrySoon
+	}
+	return 0
+}
+
+// shown records that a status shows the announcement with this message. It returns the time until the next attempt; zero if that
+// is no present announcement, or was shown before.
+func (r *reinstalls) shown(key Key, message string) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.all[key]
+	if is == nil || is.trouble == nil || is.trouble.Reason != v1alpha1.ReasonReinstallAnnounced || health.Clean(is.trouble.Message, maxAnnouncement) != message {
+		return 0
+	}
+	for name, one := range is.announced {
+		if one.Shown.IsZero() {
+			one.Shown = r.clock.Now()
+			is.announced[name] = one
+			is.again = one.Shown.Add(upgrade.AnnouncedFor)
+			wait = upgrade.AnnouncedFor
+		}
+	}
+	return wait
+}
+
+// addOwed adds to the work of a pass the Subscriptions that the manager has removed and has to create again. It reports whether
+// there are any. The manager does not wait for the collector to report them as gone: the collector may have died.
+func (r *reinstalls) addOwed(key Key, desired *plan.Desired, todo *plan.Work) (due bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.all[key]
+	if is == nil || desired == nil || desired.Leaving() || desired.Suspended {
+		return false
+	}
+	for name, uid := range is.owed {
+		id := subscriptionID(name)
+		if !desired.Lists(id) {
+			delete(is.owed, name) // the wrapper does not have it any more
+			continue
+		}
+		if todo.Drifted == nil {
+			todo.Drifted = make(map[plan.ObjectID]v1alpha1.DriftKind)
+		}
+		if todo.Gone == nil {
+			todo.Gone = make(map[plan.ObjectID]types.UID)
+		}
+		todo.Drifted[id], todo.Gone[id] = v1alpha1.DriftGone, uid
+		todo.Secrets, todo.IsNew = nil, false
+		due = true
+	}
+	return due
+}
+
+// created records that a pass has created the Subscriptions that it was to create.
+func (r *reinstalls) created(key Key, todo *plan.Work, outcome *plan.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.all[key]
+	if is == nil {
+		return
+	}
+	for name := range is.owed {
+		id := subscriptionID(name)
+		if _, tried := todo.Drifted[id]; !tried {
+			continue
+		}
+		repaired := true
+		for _, un := range outcome.Unrepaired {
+			repaired = repaired && un != id
+		}
+		if repaired {
+			delete(is.owed, name)
+			is.isUnderWay, is.trouble = false, nil
+			is.again = time.Time{} // look again: another operator of the wrapper may be ahead, too
+		}
+	}
+}
+
+// owes returns the time until the manager tries again to create a Subscription that it has removed; zero if there is none.
+func (r *reinstalls) owes(key Key) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is := r.all[key]; is != nil && len(is.owed) > 0 {
+		return plan.RetrySoon
+	}
+	return 0
+}
+
+// forget drops what is known of a pair.
+func (r *reinstalls) forget(key Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, key)
+}
+
+// reinstalls.of returns the present step for the status; nil if there is none. A reinstall that is under way counts for every desired state.
+func (r *reinstalls) of(key Key, desired *plan.Desired) *memberapi.Trouble {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is := r.all[key]; is != nil && (is.isUnderWay || is.desired.Same(desired)) {
+		return is.trouble
+	}
+	return nil
+}
+
+func subscriptionID(name string) plan.ObjectID {
+	return plan.ObjectID{Group: operators.GroupName, Kind: operators.SubscriptionKind, Name: name}
+}
+
+// troubleOf returns what the line of the member says about a decision; nil if there is nothing to reinstall.
+func troubleOf(result *reinstall.Result) *memberapi.Trouble {
+	trouble := &memberapi.Trouble{State: v1alpha1.StateProgressing, Message: result.Message}
+	switch result.Step {
+	case upgrade.Keep:
+		// Not Stalled: that would fail a rollout at once, and some causes pass by themselves.
+		trouble.State, trouble.Reason = v1alpha1.StateDegraded, v1alpha1.ReasonReinstallRefused
+	case upgrade.WaitForTurn:
+		trouble.Reason = v1alpha1.ReasonReinstallWaits
+	case upgrade.Announce, upgrade.AwaitAnnounced:
+		trouble.Reason = v1alpha1.ReasonReinstallAnnounced
+	case upgrade.Begin, upgrade.Remove, upgrade.AwaitRemoval, upgrade.Create:
+		trouble.Reason = v1alpha1.ReasonReinstalling
+	case upgrade.None:
+		return nil
+	}
+	return trouble
+}
+
+// reinstall makes the next step of the reinstalls of a pair. It reports whether one is under way: the manager then approves no
+// InstallPlan.
+func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desired) (underWay bool) {
+	if desired == nil || desired.Leaving() || desired.Suspended {
+		return false
+	}
+	seen := q.deliveries.Get(key)
+	due, announced, wait := q.reinstalls.begin(key, desired, aheadReports(seen, desired))
+	q.wakeAfter(key, wait)
+	if !due || seen == nil {
+		return q.reinstalls.isUnderWay(key)
+	}
+	rendering, err := desired.Rendering.Render()
+	if err != nil {
+		return q.reinstalls.isUnderWay(key) // the wrapper's status reports the error
+	}
+	targets, err := reinstall.TargetsOf(rendering)
+	if err != nil {
+		return q.reinstalls.isUnderWay(key)
+	}
+	attempt := reinstall.Attempt{
+		Conn: q.conn, Desired: desired, Delivery: key.Delivery(), DeliveryUID: seen.UID, Targets: targets,
+		// A host that was restored from a backup has a lower generation than the member. Its next pass may be held, and would not
+		// create the Subscription again.
+		IsApplied:   desired.IsHeldBy(seen) && seen.Wrapper.Generation <= desired.Wrapper.Generation,
+		IsCollected: q.pusher.host.observes(q.conn.Name()), Announced: announced, Now: q.pusher.clock.Now(),
+		Namespaces: namespaces.New(q.conn, desired.Namespaces, q.pusher.host.Labels, nil),
+		IsDesired: func() bool {
+			now := q.pusher.desired.get(key, q.conn.Name())
+			return now == desired || now.Same(desired) && now.SameTurn(desired)
+		},
+	}
+	result, err := attempt.Run(ctx)
+	if ctx.Err() != nil {
+		return true
+	}
+	if err != nil {
+		log.FromContext(ctx).Info("could not reinstall an operator on a member", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
+		q.wakeAfter(key, q.reinstalls.failed(key))
+		q.suspect(err)
+		return true // it is not known whether one is under way
+	}
+	if result.Step != upgrade.None && result.Step != upgrade.Keep && result.Step != upgrade.WaitForTurn {
+		log.FromContext(ctx).Info("reinstalling an operator", "member", q.conn.Name(), "wrapper", key.String(), "subscription", result.Subscription, "step", result.Message)
+	}
+	q.wakeAfter(key, q.reinstalls.end(key, desired, &result))
+	q.pusher.wake(key)
+	return result.IsUnderWay
+}
+
+func (r *reinstalls) isUnderWay(key Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.all[key]
+	return is != nil && is.isUnderWay
+}
+
+// aheadReports returns a text that identifies the collector's reports about Subscriptions that may have to be reinstalled; "" if
+// there are none. With rollback: Reinstall these are all Subscriptions that are not Healthy: after a restart, a reinstall that
+// was cut off may look like anything. Otherwise only a missing CSV counts, because the author may have set Never in the middle.
+func aheadReports(seen *deliveries.Summary, desired *plan.Desired) (report string) {
+	if seen == nil || seen.Status == nil || seen.Wrapper.UID != desired.Wrapper.UID {
+		return ""
+	}
+	for i := range seen.Status.Objects {
+		o := &seen.Status.Objects[i]
+		if o.Group == operators.GroupName && o.Kind == operators.SubscriptionKind && (desired.Reinstalls || o.Reason == v1alpha1.ReasonCSVMissing) {
+			report += o.Name + ": " + o.Reason + "\n"
+		}
+	}
+	return report
+}
