@@ -28,6 +28,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 	}
 	if !spec.Rollout.IsPaced() {
 		p.rollouts.Forget(p.key)
+		p.takeTurnsUnpaced()
 		return nil
 	}
 	plan, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout))
@@ -62,7 +63,11 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 	if empty := plan.EmptyWaves(in.Members); len(empty) > 0 {
 		p.decision.Message += fmt.Sprintf("; wave %s of spec.rollout has no placed cluster", strings.Join(empty, ", "))
 	}
-	return p.setTargets(ctx, old, in.Members, decision.Targets)
+	if err := p.setTargets(ctx, old, in.Members, decision.Targets); err != nil {
+		return err
+	}
+	p.setTurns(in.Members, decision.Targets)
+	return nil
 }
 
 // setTargets chooses the desired state of each member for the rollout. A member that waits gets its earlier revision

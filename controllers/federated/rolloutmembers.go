@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
+	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/push"
@@ -62,8 +63,11 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	}
 	line := r.observer.LineOfTarget(name, m.Target, observed.Assignment{Revision: r.revision, Desired: newest}, was, r.now)
 	m.State, m.Reason = line.State, line.Reason
+	if r.observer.Wrapper.WrapperSpec().Upgrade.Reinstalls() {
+		m.Reinstall = reinstallOf(line.Reason)
+	}
 	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,
-		Since: latest(line.LastTransitionTime.Time, state.Since)}, r.now)
+		Since: latest(line.LastTransitionTime.Time, state.Since), IsHeldUp: report.IsBeforeReinstall(line.Reason)}, r.now)
 	m.Since, m.ProgressFrom, m.Unchanged = seen.Since, seen.ProgressFrom, seen.Rollout != state.ID
 	return m
 }

@@ -46,6 +46,10 @@ type Target struct {
 	Revision, Rendering string
 	// Reason is why a member that is not updated has to wait; "" if the member need not wait.
 	Reason Reason
+	// MayReinstall is true if a reinstall of an operator may begin on the member now. ReinstallWaits is why it may not; "" if the
+	// member needs none.
+	MayReinstall   bool
+	ReinstallWaits Reason
 }
 
 // Reason is why a member or the whole rollout waits.
@@ -90,11 +94,13 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 		back := rollback{pace: newPace(&checks, budget, good, false), lastGood: at.LastGood, targets: targets}
 		at.Phase = back.run(&checks)
 		at.Wave, at.Begun = "", false
+		reinstallTurns{checks: &checks, limit: limit, isRollback: true, suspended: in.Suspended, targets: targets}.run()
 	} else {
 		gates := openGates(at, in.Approvals.Waves, in.Suspended)
 		forward := update{fleet: checks.fleet, pace: newPace(&checks, budget, newest, true), gates: gates,
 			revision: in.Revision, lastGood: at.LastGood, targets: targets}
 		forward.run()
+		reinstallTurns{checks: &checks, limit: limit, gates: gates, suspended: in.Suspended, targets: targets}.run()
 	}
 	checks.awaitDeadlines()
 	out := Decision{State: at.State, Targets: targets, SoakUntil: waves.soakUntil, Again: checks.timer.again}

@@ -20,12 +20,16 @@ var smallFleets = []struct {
 	onFailure                        FailureAction
 	edits, faults, restarts, retries int
 	serving                          bool // before the first event, every member is Healthy with the same revision
+	reinstalls                       bool // the wrapper is an operator with rollback: Reinstall
 }{
-	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", Pause, 1, 1, 1, 0, false},
-	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", Pause, 2, 1, 1, 1, true},
-	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", Rollback, 1, 2, 0, 0, true},
-	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", Rollback, 1, 1, 1, 0, true},
-	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", Pause, 2, 1, 0, 0, true},
+	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", Pause, 1, 1, 1, 0, false, false},
+	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", Pause, 2, 1, 1, 1, true, false},
+	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", Rollback, 1, 2, 0, 0, true, false},
+	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", Rollback, 1, 1, 1, 0, true, false},
+	{"a rollback that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", Rollback, 1, 1, 1, 0, true, true},
+	{"a rollback that reinstalls in pairs", 3, [][]string{{"m0", "m1"}}, "2", Rollback, 1, 1, 0, 0, true, true},
+	{"an undo that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", Pause, 2, 1, 0, 0, true, true},
+	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", Pause, 2, 1, 0, 0, true, false},
 }
 
 func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
@@ -43,6 +47,7 @@ func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
 			}
 			start := &world{
 				members: make([]worldMember, f.members), edits: f.edits, faults: f.faults, restarts: f.restarts, retries: f.retries,
+				reinstalls: f.reinstalls,
 			}
 			for i := range start.members {
 				start.members[i] = worldMember{health: v1alpha1.StateProgressing, age: oldest, progress: oldest}
@@ -175,8 +180,54 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 	if moved == 0 && !atRest && d.Waits == "" {
 		return "nothing happens, and no reason is given"
 	}
+	if problem := wronglyReinstalled(p, in, d, budget); problem != "" {
+		return problem
+	}
 	if before.ID == d.State.ID && before.Phase == Progressing && before.Plan == d.State.Plan {
 		return wronglyPassed(p, before, in, d)
+	}
+	return ""
+}
+
+// wronglyReinstalled returns the rule about reinstalls that a decision breaks; "" if it breaks none.
+func wronglyReinstalled(p *Plan, in Input, d Decision, budget int) string {
+	back, running, begun := d.State.Phase == RollingBack || d.State.Phase == RolledBack, 0, 0
+	for i := range in.Members {
+		m, target := &in.Members[i], d.Targets[i]
+		switch {
+		case m.Reinstall == NoReinstall && (target.MayReinstall || target.ReinstallWaits != ""):
+			return m.Name + " needs no reinstall and gets a decision about one"
+		case m.Reinstall != NoReinstall && target.MayReinstall == (target.ReinstallWaits != ""):
+			return m.Name + " may be reinstalled and has a reason why not, or has neither"
+		case m.Reinstall == ReinstallBegun && !target.MayReinstall:
+			return m.Name + " must finish its reinstall"
+		}
+		if !target.MayReinstall {
+			continue
+		}
+		running++
+		if m.Reinstall == ReinstallBegun {
+			begun++
+			continue
+		}
+		if d.State.Phase == Paused {
+			return m.Name + " is reinstalled after a failure"
+		}
+		if target.Rendering != m.Target {
+			return m.Name + " is reinstalled for a target that it is about to lose"
+		}
+		wave := p.waveOf(m.Member)
+		for j := range in.Members {
+			o := &in.Members[j]
+			other := p.waveOf(o.Member)
+			first := other < wave && !back || other > wave && back
+			if first && o.reachable() && (o.Reinstall == ReinstallBegun || o.Reinstall == ReinstallAnnounced || !back && !o.healthy()) {
+				return m.Name + " is reinstalled before " + o.Name + ", whose wave comes first"
+			}
+		}
+	}
+	if running > max(budget, begun) {
+		return fmt.Sprintf("%d members are reinstalled at the same time, and %d may be", running, budget)
 	}
 	return ""
 }
@@ -222,9 +273,11 @@ func (e *explorer) checkEnd(v *visit) {
 				m.become(v1alpha1.StateProgressing)
 			}
 			if m.pushing {
-				m.write()
+				w.writeOn(m)
 			}
-			if m.written != "" && m.health != v1alpha1.StateHealthy {
+			if m.reinstall != NoReinstall {
+				m.advanceReinstall()
+			} else if m.written != "" && m.health != v1alpha1.StateHealthy {
 				m.become(v1alpha1.StateHealthy)
 			}
 		}
@@ -233,7 +286,9 @@ func (e *explorer) checkEnd(v *visit) {
 		_, d := w.decide(e.plan)
 		ended := d.State.Phase == Paused || d.State.Phase == RolledBack || d.State.Phase == Complete
 		for i := range w.members {
-			ended = ended && w.members[i].told == w.members[i].written && (w.members[i].written == "" || w.members[i].health == v1alpha1.StateHealthy)
+			m := &w.members[i]
+			ended = ended && m.told == m.written && (m.written == "" || m.health == v1alpha1.StateHealthy ||
+				d.State.Phase == Paused && m.reinstall == ReinstallNeeded) // waits for a person, as RolloutStopped says
 			if d.State.Phase == Complete && w.members[i].told != rev(w.revision) {
 				ended = false
 			}

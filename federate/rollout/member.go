@@ -30,6 +30,9 @@ type Member struct {
 	// Healthy, whichever is later. While the member is Waiting, Held or not reachable, the deadline stands still;
 	// ProgressFrom moves forward by that time.
 	ProgressFrom time.Time
+	// Reinstall tells how far a reinstall of an operator is on the member: one whose installed version is later than its target,
+	// with spec.upgrade.rollback: Reinstall.
+	Reinstall Reinstall
 	// Unchanged is true if this rollout certainly has not changed Target, so it cannot be the cause of State.
 	Unchanged bool
 }

@@ -58,6 +58,9 @@ func (r *rollback) takeBack(checks *memberChecks, i int, held bool) bool {
 	case m.unread():
 		r.targets[i].Reason = WaitsForMember
 		return false
+	case m.Target == m.Good && m.Reinstall != NoReinstall && m.reachable():
+		// The member has the target, and a later version is still installed. It is back when that has been reinstalled.
+		return checks.failed(m) || checks.skipped(m)
 	case m.Target == m.Good:
 		// A member that had the last good revision before the failure was not taken back. So earlier waves do not wait
 		// for it, even if it is not Healthy.

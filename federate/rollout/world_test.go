@@ -26,6 +26,9 @@ type world struct {
 	revision int
 	approved bool // whether a person has approved the current wave of the present rollout
 	retry    bool
+	// reinstalls is true if the wrapper is an operator with rollback: Reinstall. Then every odd revision has a later version than
+	// every even one, and OLM cannot downgrade.
+	reinstalls bool
 	// The numbers of events of each kind that may still happen.
 	edits, faults, restarts, retries int
 }
@@ -40,6 +43,11 @@ type worldMember struct {
 	// age is how long health has had its present value, and progress how long the progress deadline has run, both in
 	// ticks.
 	age, progress int
+	// isLater is true if OLM has installed the later version. reinstall is how far the way back is, and may is the last decision
+	// about it.
+	isLater   bool
+	reinstall Reinstall
+	may       bool
 }
 
 // oldest is the greatest age that the model counts: deadline and soak are over then.
@@ -84,10 +92,13 @@ func (w *world) input() Input {
 	for i, m := range w.members {
 		out := Member{
 			Member: selection.Member{Name: name(i)}, Target: m.told, Revision: m.told, Newest: in.Revision, Good: w.state.LastGood,
-			State: m.health, Since: ago(m.age), ProgressFrom: ago(m.progress),
+			State: m.health, Since: ago(m.age), ProgressFrom: ago(m.progress), Reinstall: m.reinstall,
 		}
 		if m.pushing && m.health != v1alpha1.StateUnreachable {
 			out.State, out.Since, out.ProgressFrom = v1alpha1.StatePushing, epoch, epoch
+			if out.Reinstall == ReinstallNeeded {
+				out.Reinstall = NoReinstall // the line says only that the manager pushes
+			}
 		}
 		in.Members = append(in.Members, out)
 	}
@@ -116,6 +127,7 @@ func (w *world) decide(p *Plan) (Input, Decision) {
 	for i := range w.members {
 		w.members[i].pushing = w.members[i].pushing || w.members[i].told != d.Targets[i].Rendering
 		w.members[i].told = d.Targets[i].Rendering
+		w.members[i].may = d.Targets[i].MayReinstall
 	}
 	return in, d
 }
@@ -140,7 +152,8 @@ func (w *world) key() string {
 		b = append(b, 'R', digit(min(oldest, int(epoch.Sub(s.Retried)/tick))))
 	}
 	for _, m := range w.members {
-		b = append(append(append(append(append(append(b, '|'), m.told...), '/'), m.written...), m.health[:3]...), digit(m.age), digit(m.progress), flag(m.pushing))
+		b = append(append(append(append(append(append(b, '|'), m.told...), '/'), m.written...), m.health[:3]...), digit(m.age), digit(m.progress), flag(m.pushing),
+			digit(int(m.reinstall)), flag(m.may), flag(m.isLater))
 	}
 	return string(b)
 }
@@ -158,6 +171,47 @@ func (m *worldMember) write() {
 	if m.written != m.told {
 		m.written, m.progress = m.told, 0
 		m.become(v1alpha1.StateProgressing)
+	}
+}
+
+// install lets OLM install the version that the Delivery has. It cannot go back to an earlier one.
+func (m *worldMember) install() {
+	later := (m.written[len(m.written)-1]-'0')%2 == 1
+	switch {
+	case m.reinstall == ReinstallBegun: // the manager finishes for the new target
+	case m.isLater && !later:
+		m.reinstall = ReinstallNeeded
+		m.become(v1alpha1.StateDegraded)
+	default:
+		m.isLater, m.reinstall = later, NoReinstall
+	}
+}
+
+// advanceReinstall makes the next step of a reinstall, if the last decision allows it.
+func (m *worldMember) advanceReinstall() {
+	switch {
+	case m.reinstall == ReinstallBegun:
+		m.reinstall, m.isLater = NoReinstall, (m.written[len(m.written)-1]-'0')%2 == 1
+		m.become(v1alpha1.StateProgressing)
+	case !m.may:
+		if m.reinstall == ReinstallAnnounced {
+			m.reinstall = ReinstallNeeded
+			m.become(v1alpha1.StateDegraded)
+		}
+	case m.reinstall == ReinstallNeeded:
+		m.reinstall = ReinstallAnnounced
+		m.become(v1alpha1.StateProgressing)
+	case m.reinstall == ReinstallAnnounced:
+		m.reinstall = ReinstallBegun
+	}
+}
+
+// writeOn writes the target to a member, and lets OLM act on it.
+func (w *world) writeOn(m *worldMember) {
+	changes := m.written != m.told
+	m.write()
+	if w.reinstalls && changes && m.written != "" {
+		m.install()
 	}
 }
 
@@ -186,9 +240,13 @@ func (w *world) events() []event {
 			on("is back", func(m *worldMember) { m.become(v1alpha1.StateProgressing) })
 			continue
 		case m.pushing:
-			on("is written", (*worldMember).write)
+			can(name(i)+" is written", func(w *world) { w.writeOn(&w.members[i]) })
 		case m.written == "":
 			continue
+		case m.reinstall != NoReinstall:
+			if m.may || m.reinstall != ReinstallNeeded {
+				on("is reinstalled further", (*worldMember).advanceReinstall)
+			}
 		case m.health == v1alpha1.StateHealthy:
 			fault("falls ill", v1alpha1.StateDegraded)
 		default:
@@ -220,13 +278,21 @@ func (w *world) restart() {
 	w.restarts--
 	for i := range w.members {
 		w.members[i].told, w.members[i].pushing = w.members[i].written, false
+		if w.members[i].reinstall == ReinstallAnnounced {
+			w.members[i].reinstall = ReinstallNeeded // a restarted manager announces again
+			w.members[i].become(v1alpha1.StateDegraded)
+		}
 	}
 }
 
 // grow lets one tick of time pass.
 func (w *world) grow() {
 	for i := range w.members {
-		w.members[i].age, w.members[i].progress = min(oldest, w.members[i].age+1), min(oldest, w.members[i].progress+1)
+		m := &w.members[i]
+		m.age = min(oldest, m.age+1)
+		if m.reinstall != ReinstallAnnounced { // the deadline stands still until the removal begins
+			m.progress = min(oldest, m.progress+1)
+		}
 	}
 	if w.state.Failure != nil {
 		w.state.Failure.At = w.state.Failure.At.Add(-tick)

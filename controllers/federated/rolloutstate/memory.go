@@ -36,6 +36,11 @@ type Observation struct {
 	Since time.Time
 	// ProgressFrom is when the member's progress deadline began.
 	ProgressFrom time.Time
+	// IsHeldUp is true while the member waits for its turn to be reinstalled, or its reinstall is announced. The progress deadline
+	// stands still then: a short one must not end before the announcement.
+	IsHeldUp bool
+	// seen is when the state was observed last.
+	seen time.Time
 }
 
 // Observe records the present state of a member, and returns it with two times: when the state began, and when the
@@ -45,6 +50,7 @@ func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Tim
 	defer r.mu.Unlock()
 	known := r.of(key)
 	was := known.members[name]
+	is.seen = now
 	if was == nil {
 		is.ProgressFrom = is.Since
 		if is.Since.IsZero() {
@@ -54,11 +60,15 @@ func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Tim
 		return is
 	}
 	next := *was
+	if was.IsHeldUp {
+		next.ProgressFrom = was.ProgressFrom.Add(now.Sub(was.seen))
+	}
+	next.IsHeldUp, next.seen = is.IsHeldUp, now
 	if was.State != is.State {
 		next.State, next.Since = is.State, now
 		switch {
 		case stopsDeadline(was.State):
-			next.ProgressFrom = was.ProgressFrom.Add(now.Sub(was.Since))
+			next.ProgressFrom = next.ProgressFrom.Add(now.Sub(was.Since))
 		case was.State == v1alpha1.StateHealthy:
 			next.ProgressFrom = now // the member may have been Healthy until now
 		}

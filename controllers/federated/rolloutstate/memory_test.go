@@ -25,29 +25,36 @@ func TestWhenAMembersStateAndDeadlineBegan(t *testing.T) {
 		target              string
 		state               v1alpha1.ClusterState
 		since, progressFrom int // in minutes after the first step
+		heldUp              bool
 	}
 	for name, steps := range map[string][]step{
 		"the deadline begins when the target changes": {
-			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StatePushing, 5, 5}, {6, "d2", v1alpha1.StateProgressing, 6, 5},
+			{minute: 0, target: "d1", state: v1alpha1.StateHealthy, since: 0, progressFrom: 0}, {minute: 5, target: "d2", state: v1alpha1.StatePushing, since: 5, progressFrom: 5}, {minute: 6, target: "d2", state: v1alpha1.StateProgressing, since: 6, progressFrom: 5},
 		},
 		"the deadline begins when the member is no longer Healthy": {
-			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {8, "d1", v1alpha1.StateHealthy, 0, 8}, {19, "d1", v1alpha1.StateDegraded, 19, 19},
+			{minute: 0, target: "d1", state: v1alpha1.StateHealthy, since: 0, progressFrom: 0}, {minute: 8, target: "d1", state: v1alpha1.StateHealthy, since: 0, progressFrom: 8}, {minute: 19, target: "d1", state: v1alpha1.StateDegraded, since: 19, progressFrom: 19},
 		},
 		"a soak begins again with a new target, even if every reconcile saw the member Healthy": {
-			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StateHealthy, 5, 5},
+			{minute: 0, target: "d1", state: v1alpha1.StateHealthy, since: 0, progressFrom: 0}, {minute: 5, target: "d2", state: v1alpha1.StateHealthy, since: 5, progressFrom: 5},
 		},
 		"the deadline stands still while the member waits": {
-			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateWaiting, 2, 0}, {7, "d1", v1alpha1.StateProgressing, 7, 5},
+			{minute: 0, target: "d1", state: v1alpha1.StatePushing, since: 0, progressFrom: 0}, {minute: 2, target: "d1", state: v1alpha1.StateWaiting, since: 2, progressFrom: 0}, {minute: 7, target: "d1", state: v1alpha1.StateProgressing, since: 7, progressFrom: 5},
 		},
 		"the deadline stands still while the member is unreachable": {
-			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateUnreachable, 2, 0}, {7, "d1", v1alpha1.StatePushing, 7, 5},
+			{minute: 0, target: "d1", state: v1alpha1.StatePushing, since: 0, progressFrom: 0}, {minute: 2, target: "d1", state: v1alpha1.StateUnreachable, since: 2, progressFrom: 0}, {minute: 7, target: "d1", state: v1alpha1.StatePushing, since: 7, progressFrom: 5},
+		},
+		"the deadline stands still while a reinstall is announced": {
+			{minute: 0, target: "d1", state: v1alpha1.StatePushing}, {minute: 1, target: "d1", state: v1alpha1.StateProgressing, since: 1, heldUp: true},
+			{minute: 3, target: "d1", state: v1alpha1.StateProgressing, since: 1, progressFrom: 2, heldUp: true},
+			{minute: 4, target: "d1", state: v1alpha1.StateProgressing, since: 1, progressFrom: 3},
+			{minute: 9, target: "d1", state: v1alpha1.StateProgressing, since: 1, progressFrom: 3},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var memory Memory
 			minute := func(n int) time.Time { return now.Add(time.Duration(n) * time.Minute) }
 			for _, s := range steps {
-				got := memory.Observe(web, "east", Observation{Target: s.target, Rollout: "a", State: s.state, Since: minute(s.minute)}, minute(s.minute))
+				got := memory.Observe(web, "east", Observation{Target: s.target, Rollout: "a", State: s.state, Since: minute(s.minute), IsHeldUp: s.heldUp}, minute(s.minute))
 				if diff := cmp.Diff([]time.Time{minute(s.since), minute(s.progressFrom)}, []time.Time{got.Since, got.ProgressFrom}); diff != "" {
 					t.Errorf("at minute %d (-want +got):\n%s", s.minute, diff)
 				}
