@@ -155,6 +155,25 @@ func TestPreviewShowsTheWavesAndWhatChanges(t *testing.T) {
 	}
 }
 
+func TestPreviewTellsWhatAReinstallRemovesAndWhatStays(t *testing.T) {
+	const want = "reinstalled: db.v1.1.0 is later than target db.v1.0.0: the manager removes Subscription db and the ClusterServiceVersions of its operator, and creates " +
+		"the Subscription again; CRDs and custom resources stay; no operator runs in between"
+	present := operator("db.v1.1.0")
+	everywhere(present)
+	for _, policy := range []v1alpha1.UpgradeRollback{"", v1alpha1.RollbackNever, v1alpha1.RollbackReinstall} {
+		file := operator("db.v1.0.0")
+		file.Spec.Upgrade.Rollback = policy
+		file.UID, file.Generation, file.Status = "", 0, v1alpha1.WrapperStatus{}
+		got := previewOf(t, hostWith(t, append(history(t), present)...), nil, file, "-f", "web.yaml")
+		if got.err != nil {
+			t.Fatal(got.err)
+		}
+		if tells := strings.Contains(got.stdout, want); tells != (policy == v1alpha1.RollbackReinstall) {
+			t.Errorf("with rollback: %s it prints:\n%s", policy, got.stdout)
+		}
+	}
+}
+
 func amount(text string) *intstr.IntOrString { return new(intstr.Parse(text)) }
 
 func asObject(w *v1alpha1.Federated) client.Object {

@@ -42,6 +42,9 @@ type change struct {
 	Revision string         `json:"revision,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
 	Objects  []objectChange `json:"objects,omitempty"`
+	// Reinstall tells what the manager removes, and what stays, where a later version than the target is installed and
+	// spec.upgrade.rollback is Reinstall; "" if nothing is reinstalled.
+	Reinstall string `json:"reinstall,omitempty"`
 
 	key changeKey
 }
@@ -50,6 +53,7 @@ type change struct {
 type changeKey struct {
 	kind                            changeKind
 	revision, before, after, reason string
+	reinstall                       string
 }
 
 // comparison compares the objects that members would get with the objects that they have now.
@@ -116,9 +120,12 @@ func (c *comparison) of(m selection.Member) (change, error) {
 	default:
 		key.kind, key.before = changeUpdate, before.Digest()
 	}
+	if key.reinstall, err = c.reinstall(m.Name, before, after); err != nil {
+		return change{}, err
+	}
 	made, done := c.known[key]
 	if !done {
-		made = change{Change: key.kind, Revision: key.revision, Reason: key.reason, key: key}
+		made = change{Change: key.kind, Revision: key.revision, Reason: key.reason, Reinstall: key.reinstall, key: key}
 		if key.kind == changeNew || key.kind == changeUpdate {
 			if made.Objects, err = c.objects(before, after, key.revision); err != nil {
 				return change{}, err

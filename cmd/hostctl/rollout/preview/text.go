@@ -95,6 +95,9 @@ func (w *wavePreview) head() string {
 
 func (c *change) write(b *strings.Builder) {
 	fmt.Fprintf(b, "  %s: %s\n", messages.Few(c.Clusters, maxNames), c.words())
+	if c.Reinstall != "" {
+		fmt.Fprintf(b, "    reinstalled: %s\n", c.Reinstall)
+	}
 	for i := range c.Objects {
 		c.Objects[i].write(b)
 	}
