@@ -36,12 +36,12 @@ func TestWhoMayBeReinstalledAfterTheRollout(t *testing.T) {
 		"one that is kept holds the waves after":   {is: []Reinstall{kept, needed, 0, 0}, want: []Reason{may, WaitsForWave, "", ""}, illMember: -1},
 		"an ill canary holds the waves after":      {is: []Reinstall{0, needed, 0, 0}, want: []Reason{"", WaitsForWave, "", ""}, illMember: 0},
 		"a skipped one does not":                   {is: []Reinstall{0, needed, 0, 0}, want: []Reason{"", may, "", ""}, illMember: 0, change: func(in *Input, _ *State) { in.Approvals.Skip = []string{"m0"} }},
-		"nobody while the wrapper is suspended":    {is: []Reinstall{needed, 0, begun, 0}, want: []Reason{WaitsForSuspend, "", may, ""}, illMember: -1, change: func(in *Input, _ *State) { in.Suspended = true }},
-		"nobody after a failure":                   {is: []Reinstall{needed, 0, begun, 0}, want: []Reason{WaitsAfterFailure, "", may, ""}, illMember: -1, change: func(_ *Input, s *State) { s.Phase, s.Failure = Paused, &Failure{Revision: "r1", At: epoch} }},
+		"no member while the wrapper is suspended": {is: []Reinstall{needed, 0, begun, 0}, want: []Reason{WaitsForSuspend, "", may, ""}, illMember: -1, change: func(in *Input, _ *State) { in.Suspended = true }},
+		"no member after a failure":                {is: []Reinstall{needed, 0, begun, 0}, want: []Reason{WaitsAfterFailure, "", may, ""}, illMember: -1, change: func(_ *Input, s *State) { s.Phase, s.Failure = Paused, &Failure{Revision: "r1", At: epoch} }},
 		"in a rollback the last wave first":        {is: []Reinstall{needed, needed, 0, needed}, want: []Reason{WaitsForWave, WaitsForWave, "", may}, illMember: -1, change: rollingBack},
 		"and then the one before":                  {is: []Reinstall{needed, needed, 0, 0}, want: []Reason{WaitsForWave, may, "", ""}, illMember: -1, change: rollingBack},
 		"one that cannot be reached has no turn":   {is: []Reinstall{needed, 0, 0, 0}, want: []Reason{WaitsForTurn, "", "", ""}, illMember: -1, change: func(in *Input, _ *State) { in.Members[0].State = v1alpha1.StateUnreachable }},
-		"without one that is ahead nobody has one": {is: []Reinstall{0, 0, 0, 0}, want: []Reason{"", "", "", ""}, illMember: -1},
+		"without one that is ahead none has one":   {is: []Reinstall{0, 0, 0, 0}, want: []Reason{"", "", "", ""}, illMember: -1},
 	} {
 		t.Run(title, func(t *testing.T) {
 			s := Strategy{OnFailure: Rollback, Waves: []Wave{{Name: "w0", Clusters: named("m0")}, {Name: "w1", Clusters: named("m1", "m2")}}}
@@ -89,12 +89,12 @@ func TestAWrapperWithoutWavesReinstallsOneMemberAfterTheOther(t *testing.T) {
 		suspended bool
 		want      []bool
 	}{
-		"the first":                        {is: []Reinstall{ReinstallNeeded, ReinstallNeeded}, want: []bool{true, false}},
-		"the announced one":                {is: []Reinstall{ReinstallNeeded, ReinstallAnnounced}, want: []bool{false, true}},
-		"nobody else while one is removed": {is: []Reinstall{ReinstallNeeded, ReinstallBegun, ReinstallAnnounced}, want: []bool{false, true, false}},
-		"one that is kept takes no turn":   {is: []Reinstall{ReinstallKept, ReinstallNeeded}, want: []bool{true, true}},
-		"nobody who needs none":            {is: []Reinstall{NoReinstall, ReinstallNeeded}, want: []bool{false, true}},
-		"nobody while it is suspended":     {is: []Reinstall{ReinstallKept, ReinstallNeeded, ReinstallBegun}, suspended: true, want: []bool{false, false, true}},
+		"the first":                       {is: []Reinstall{ReinstallNeeded, ReinstallNeeded}, want: []bool{true, false}},
+		"the announced one":               {is: []Reinstall{ReinstallNeeded, ReinstallAnnounced}, want: []bool{false, true}},
+		"no other while one is removed":   {is: []Reinstall{ReinstallNeeded, ReinstallBegun, ReinstallAnnounced}, want: []bool{false, true, false}},
+		"one that is kept takes no turn":  {is: []Reinstall{ReinstallKept, ReinstallNeeded}, want: []bool{true, true}},
+		"none that needs none":            {is: []Reinstall{NoReinstall, ReinstallNeeded}, want: []bool{false, true}},
+		"no member while it is suspended": {is: []Reinstall{ReinstallKept, ReinstallNeeded, ReinstallBegun}, suspended: true, want: []bool{false, false, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var members []Member

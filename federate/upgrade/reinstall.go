@@ -150,7 +150,7 @@ type Reinstall struct {
 // DecideReinstall decides what the manager does next about one Subscription. It is pure.
 //
 // A reinstall has two phases. Before Begin, any doubt keeps the operator. After Begin, the record in the Delivery names
-// what the manager removes. It then finishes, because half an operator helps nobody: OLM does not upgrade a Subscription
+// what the manager removes. It then finishes, because an operator must not stay removed: OLM does not upgrade a Subscription
 // whose installed CSV is gone.
 func DecideReinstall(o *Operator, now time.Time) Reinstall {
 	sub := o.subscription()

@@ -317,7 +317,7 @@ func TestWhatAMemberSaysKeepsTheOperator(t *testing.T) {
 			s.create(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, ownerReferences: [{apiVersion: %s, kind: ClusterServiceVersion, name: db.v1.2.0, uid: %s}]},
 				spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, olmVersion, csv.GetUID()))
 		}, "PersistentVolumeClaim data would be deleted with it"},
-		"nobody can read the record": {func(s *aheadSite) { s.annotateDelivery("{") }, "nobody knows what was begun"},
+		"the record cannot be read": {func(s *aheadSite) { s.annotateDelivery("{") }, "it is not known what was begun"},
 		"it was reinstalled a moment ago": {func(s *aheadSite) {
 			s.annotateDelivery(`{"db":{"csvs":[],"subscription":{"name":"db","uid":"earlier"},"at":"` + time.Now().UTC().Format(time.RFC3339) + `"}}`)
 		}, "it was reinstalled at"},

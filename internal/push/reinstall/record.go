@@ -27,7 +27,7 @@ type record struct {
 	begun    map[string]upgrade.Begun
 }
 
-// readRecord reads the record of a wrapper. unreadable is why the annotation cannot be used, in words. Then nobody knows what a
+// readRecord reads the record of a wrapper. unreadable is why the annotation cannot be used, in words. Then it is not known what a
 // manager had begun.
 func readRecord(ctx context.Context, conn *member.Conn, delivery string) (r *record, unreadable string, err error) {
 	r = &record{}
@@ -42,7 +42,7 @@ func readRecord(ctx context.Context, conn *member.Conn, delivery string) (r *rec
 		return nil, fmt.Sprintf("it has more than %d bytes", maxRecord), nil
 	}
 	if err := json.Unmarshal([]byte(text), &r.begun); err != nil {
-		return nil, "it is not the expected JSON", nil //nolint:nilerr // an annotation that nobody can read is a trouble of this wrapper, and not of the member
+		return nil, "it is not the expected JSON", nil //nolint:nilerr // an annotation that cannot be read is a trouble of this wrapper, and not of the member
 	}
 	return r, "", nil
 }

@@ -86,7 +86,7 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if unreadable != "" {
-		return a.kept("annotation %s of Delivery %s/%s: %s, so nobody knows what was begun; correct it or remove it on the member",
+		return a.kept("annotation %s of Delivery %s/%s: %s, so it is not known what was begun; correct it or remove it on the member",
 			v1alpha1.AnnotationReinstalls, v1alpha1.SystemNamespace, a.Delivery, unreadable), nil
 	}
 	if record.delivery.UID != a.DeliveryUID || len(record.begun) == 0 && !a.Desired.Reinstalls {
