@@ -65,7 +65,7 @@ var _ = Describe("When a failed upgrade is rolled back with rollback: Reinstall"
 		shop := newShop(ctx)
 		w := fails(ctx, shop, olm.Bundle{Version: "v1.3.0", MinKubeVersion: "99.0.0"})
 		greeting := uidOf(ctx, shop)
-		Eventually(ctx, func() string { return fleet.Member("member-1").csvPhase(ctx, shop, demoCSV("v1.2.0")) }).WithTimeout(2 * time.Minute).WithPolling(200 * time.Millisecond).
+		Eventually(ctx, func() string { return fleet.Member("member-1").csvPhase(ctx, shop, demoCSV("v1.2.0")) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
 			Should(BeEmpty(), "the earlier version goes first")
 		killManager(ctx)
 		isBack(ctx, w, greeting)
