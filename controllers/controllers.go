@@ -43,6 +43,8 @@ type Options struct {
 	MaxInflight int
 	// SharesIntents makes new wrappers that wait at a member share the write of their intents (package push/intents).
 	SharesIntents bool
+	// ReinstallsOperators lets spec.upgrade.rollback: Reinstall remove operators on members. Without it, Reinstall has no effect.
+	ReinstallsOperators bool
 	// MemberReportsMemory is how many bytes of memory the evidence of all members may take. It thereby also bounds the
 	// MemberReports in etcd. One member may take an eighth of it. 0 means memberreport.DefaultMemory.
 	MemberReportsMemory int
@@ -99,10 +101,12 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	var registry *membercluster.Reconciler
 	observes := func(memberName string) bool { return registry.Observes(memberName) }
 	pusher := push.New(fleet, store, o.Clock,
-		push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader()), Observes: observes, SharesIntents: o.SharesIntents, Tracer: o.Tracer}, wake)
+		push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader()), Observes: observes, SharesIntents: o.SharesIntents,
+			ReinstallsOperators: o.ReinstallsOperators, Tracer: o.Tracer}, wake)
 	store.OnNews(wake)
 	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
-	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock, Tracer: o.Tracer}
+	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, ReinstallsOperators: o.ReinstallsOperators,
+		Clock: o.Clock, Tracer: o.Tracer}
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
 		loop := federated.New(kind, local, shared)
 		if err := loop.SetupWithManager(local); err != nil {
@@ -125,7 +129,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	ready := healthz.Ping
 	if options.WebhookServer != nil {
-		admission.Register(local.GetWebhookServer(), admission.MembersOf(local.GetClient()), history)
+		admission.Register(local.GetWebhookServer(), admission.MembersOf(local.GetClient()), history, o.ReinstallsOperators)
 		ready = local.GetWebhookServer().StartedChecker()
 	}
 	if err := errors.Join(local.AddHealthzCheck("ping", healthz.Ping), local.AddReadyzCheck("webhooks", ready)); err != nil {

@@ -49,8 +49,11 @@ type Reconciler struct {
 	pusher  Pusher
 	// history encrypts revisions whose objects include a Secret.
 	history *revision.HistoryKey
-	events  events.EventRecorder
-	clock   clock.PassiveClock
+	// reinstallsOperators lets spec.upgrade.rollback: Reinstall have an effect.
+	reinstallsOperators bool
+
+	events events.EventRecorder
+	clock  clock.PassiveClock
 	// tracer makes traces; nil if tracing is off.
 	tracer *tracing.Tracer
 
@@ -75,7 +78,10 @@ type Dependencies struct {
 	Pusher  Pusher
 	// History encrypts revisions whose objects include a Secret.
 	History *revision.HistoryKey
-	Clock   clock.PassiveClock
+	// ReinstallsOperators lets spec.upgrade.rollback: Reinstall have an effect.
+	ReinstallsOperators bool
+
+	Clock clock.PassiveClock
 	// Tracer makes traces; nil if tracing is off.
 	Tracer *tracing.Tracer
 }
@@ -96,6 +102,7 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 		tracer:     d.Tracer,
 		old:        oldrevisions.New(mgr.GetAPIReader(), d.History),
 	}
+	r.reinstallsOperators = d.ReinstallsOperators
 	d.Deliveries.Subscribe(rolloutWaker{r})
 	d.Fleet.OnProbe(rolloutWaker{r}.probed)
 	return r

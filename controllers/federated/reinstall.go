@@ -25,10 +25,15 @@ func reinstallOf(reason string) rollout.Reinstall {
 	return rollout.NoReinstall
 }
 
+// reinstalls reports whether operators of a wrapper may be reinstalled.
+func (r *Reconciler) reinstalls(w v1alpha1.Wrapper) bool {
+	return r.reinstallsOperators && w.WrapperSpec().Upgrade.Reinstalls()
+}
+
 // takeTurnsUnpaced decides on which member of a wrapper without waves an operator may be reinstalled: on one after the other.
 func (p *reconciliation) takeTurnsUnpaced() {
 	spec := p.wrapper.WrapperSpec()
-	if !spec.Upgrade.Reinstalls() {
+	if !p.reinstalls(p.wrapper) {
 		return
 	}
 	observer := p.observer(p.key, p.wrapper, p.members)

@@ -125,6 +125,7 @@ func (p *reconciliation) render(ctx context.Context) error {
 			continue
 		}
 		desired := desiredOn(p.wrapper, p.revision, p.overwrites[name], mc)
+		desired.Reinstalls = p.reinstalls(p.wrapper)
 		desired.Rendering = rendering
 		if shared[*desired] == nil {
 			shared[*desired] = desired
@@ -156,7 +157,6 @@ func desiredOn(w v1alpha1.Wrapper, revision string, overwrite *v1alpha1.Delivery
 		Namespaces:      mc.Spec.NamespacePolicy,
 		Overwrites:      overwrite,
 		IsPaced:         spec.Rollout.IsPaced(),
-		Reinstalls:      spec.Upgrade.Reinstalls(),
 		SharesNamespace: spec.Upgrade.SharedNamespace == v1alpha1.SharedNamespaceAllow,
 		Suspended:       spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
 	}

@@ -25,7 +25,9 @@ type rolloutReader struct {
 	// revision is the newest revision, and desired has its desired state for each member on which it can be rendered.
 	revision string
 	desired  map[string]*push.Desired
-	now      time.Time
+	// reinstalls is true if operators of the wrapper may be reinstalled.
+	reinstalls bool
+	now        time.Time
 }
 
 // members returns the placed members as the input of package rollout: for each member the target that the manager set
@@ -63,7 +65,7 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	}
 	line := r.observer.LineOfTarget(name, m.Target, observed.Assignment{Revision: r.revision, Desired: newest}, was, r.now)
 	m.State, m.Reason = line.State, line.Reason
-	if r.observer.Wrapper.WrapperSpec().Upgrade.Reinstalls() {
+	if r.reinstalls {
 		m.Reinstall = reinstallOf(line.Reason)
 	}
 	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,

@@ -4,6 +4,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,5 +102,21 @@ func TestValidateWarnsOfAnAutomaticSubscriptionThatBecomesManual(t *testing.T) {
 				t.Errorf("allowed: %v, warnings (-want +got):\n%s", got.Allowed, diff)
 			}
 		})
+	}
+}
+
+func TestAReinstallThatHasNoEffectIsWarnedOf(t *testing.T) {
+	const warning = "spec.upgrade.rollback: Reinstall has no effect, because the manager runs without --reinstall-operators"
+	with := func(rollback string) string {
+		return strings.Replace(operator("installPlanApproval: Manual", "db.v1.2.0"), "upgrade: {", "upgrade: {rollback: "+rollback+", ", 1)
+	}
+	for _, test := range []struct {
+		rollback        string
+		enabled, warned bool
+	}{{"Reinstall", false, true}, {"Reinstall", true, false}, {"Never", false, false}} {
+		got := validation{nobody, test.enabled}.validate(t.Context(), request(t, admissionv1.Create, "Federated", with(test.rollback), ""))
+		if !got.Allowed || slices.Contains(got.Warnings, warning) != test.warned {
+			t.Errorf("rollback: %s, enabled %t: allowed %t, warnings %q", test.rollback, test.enabled, got.Allowed, got.Warnings)
+		}
 	}
 }

@@ -32,11 +32,11 @@ const (
 )
 
 // Register makes the server serve the two webhooks. members returns the registered members. history is the key with which
-// the mutating webhook signs the annotation of a wrapper's author.
-func Register(server webhook.Server, members Members, history *revision.HistoryKey) {
+// the mutating webhook signs the annotation of a wrapper's author. reinstallsOperators is whether rollback: Reinstall has an effect.
+func Register(server webhook.Server, members Members, history *revision.HistoryKey, reinstallsOperators bool) {
 	reviews := newLimit()
 	server.Register(PathMutate, answering(reviews, mutation{history}.mutate))
-	server.Register(PathValidate, answering(reviews, members.validate))
+	server.Register(PathValidate, answering(reviews, validation{members, reinstallsOperators}.validate))
 }
 
 // mutation is the mutating webhook. It changes only the metadata of wrappers.

@@ -60,6 +60,8 @@ type Host struct {
 	Observes func(memberName string) bool
 	// SharesIntents makes new pairs that wait at a member share the write of their intents (package intents).
 	SharesIntents bool
+	// ReinstallsOperators lets the pusher begin and finish reinstalls of operators.
+	ReinstallsOperators bool
 	// Tracer makes traces; nil if tracing is off.
 	Tracer *tracing.Tracer
 }

@@ -122,7 +122,7 @@ func (s *aheadSite) manage(want *Desired, isCollected bool) *manager {
 	s.Helper()
 	s.connect(config)
 	m := &manager{clock: clocktesting.NewFakeClock(time.Now())}
-	m.Pusher = New(member.NewFleet(member.Host{}, m.clock), deliveries.NewStore(m.clock), m.clock, Host{Observes: func(string) bool { return isCollected }}, func(Key) {})
+	m.Pusher = New(member.NewFleet(member.Host{}, m.clock), deliveries.NewStore(m.clock), m.clock, Host{ReinstallsOperators: true, Observes: func(string) bool { return isCollected }}, func(Key) {})
 	ctx, cancel := context.WithCancel(s.Context())
 	m.stop = cancel
 	s.Cleanup(cancel)

@@ -264,7 +264,7 @@ func troubleOf(result *reinstall.Result) *memberapi.Trouble {
 // reinstall makes the next step of the reinstalls of a pair. It reports whether one is under way: the manager then approves no
 // InstallPlan.
 func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desired) (underWay bool) {
-	if desired == nil || desired.Leaving() || desired.Suspended {
+	if desired == nil || desired.Leaving() || desired.Suspended || !q.pusher.host.ReinstallsOperators {
 		return false
 	}
 	seen := q.deliveries.Get(key)

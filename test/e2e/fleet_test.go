@@ -107,7 +107,8 @@ func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
 	}
 	box, err := sandbox.Up(ctx, sandbox.Options{
 		Name: name, Members: 3, OLM: true, Audit: true, MoreMemory: true, Programs: filepath.Join(repo, "bin"),
-		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; without it, a killed etcd may lose its last writes
+		ManagerArgs: []string{"--reinstall-operators"},
+		Fsync:       os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; without it, a killed etcd may lose its last writes
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())
 	return box
