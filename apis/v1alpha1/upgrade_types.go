@@ -33,7 +33,8 @@ type Upgrade struct {
 	// - Reinstall: the manager removes the ClusterServiceVersions and the Subscription on the member, and creates the
 	//   Subscription again, so that OLM installs targetCSV. CRDs and custom resources stay. In between no operator runs.
 	//   The status announces it 30 seconds before. Where a removal is not safe, the manager keeps the operator, and the
-	//   status says why. Reinstall is refused with approve: Latest and with drift: Report.
+	//   status says why. Reinstall is refused with approve: Latest and with drift: Report. It has an effect only if the
+	//   manager runs with --reinstall-operators, which is off by default: the operator may not come back in every case.
 	// +optional
 	// +kubebuilder:validation:Enum=Never;Reinstall
 	Rollback UpgradeRollback `json:"rollback,omitempty"`

@@ -125,7 +125,7 @@ var steps = map[string]step{
 	v1alpha1.ReasonVersionPending:      {"wait until the first wave reports one version; `hostctl rollout status $WRAPPER` shows why it may take long", ofObjects},
 	v1alpha1.ReasonUpgradeSkipsTarget:  {"choose a targetCSV that the channel reaches; with `approve: Latest` run `hostctl rollout retry $WRAPPER`", ofObjects},
 	v1alpha1.ReasonTargetNotInCatalog:  {"correct targetCSV or the channel, or update the catalog of the member", ofObjects},
-	v1alpha1.ReasonAheadOfTarget:       {"raise targetCSV, set spec.upgrade.rollback: Reinstall, or remove the operator on the member", ofObjects},
+	v1alpha1.ReasonAheadOfTarget:       {"raise targetCSV, or remove the operator on the member", ofObjects},
 	v1alpha1.ReasonReinstallAnnounced:  {"wait; to keep the operator, set spec.upgrade.rollback: Never within 30 s", ofObjects},
 	v1alpha1.ReasonReinstalling:        {"wait: the manager removes the operator and installs the target", ofObjects},
 	v1alpha1.ReasonReinstallRefused:    {"do what the message says; the manager keeps the operator until then", ofObjects},
