@@ -125,12 +125,7 @@ var _ = Describe("OLM", func() {
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(
 			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonApprovalRequired, "InstallPlan ", "waits for approval"))
 
-		name, _ := member.field("Subscription", shop, "demo", "status", "installPlanRef", "name")(ctx).(string)
-		plan := member.fetch(ctx, planKind, shop, name)
-		Expect(plan).NotTo(BeNil())
-		approved := plan.DeepCopy()
-		Expect(unstructured.SetNestedField(approved.Object, true, "spec", "approved")).To(Succeed())
-		Expect(member.Patch(ctx, approved, client.MergeFrom(plan))).To(Succeed())
+		approvePlanOf(ctx, member, shop, "demo")
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
 	}, SpecTimeout(4*time.Minute))
 

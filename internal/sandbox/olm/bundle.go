@@ -51,11 +51,11 @@ func newCSV(bundle Bundle, replaces string) (*unstructured.Unstructured, error) 
 	if err != nil {
 		return nil, fmt.Errorf("writing examples: %w", err)
 	}
-	return stated(&operatorsv1alpha1.ClusterServiceVersion{
+	csv := &operatorsv1alpha1.ClusterServiceVersion{
 		TypeMeta: typeMeta(operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind),
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        csvName(release),
-			Annotations: map[string]string{"alm-examples": string(examples), "capabilities": "Seamless Upgrades"},
+			Name:        bundle.csvName(release),
+			Annotations: map[string]string{"capabilities": "Seamless Upgrades"},
 		},
 		Spec: operatorsv1alpha1.ClusterServiceVersionSpec{
 			DisplayName:    "Demo operator",
@@ -67,26 +67,29 @@ func newCSV(bundle Bundle, replaces string) (*unstructured.Unstructured, error) 
 			Keywords:       []string{"demo"},
 			Provider:       operatorsv1alpha1.AppLink{Name: "Fairlead"},
 			InstallModes:   installModes(),
-			CustomResourceDefinitions: operatorsv1alpha1.CustomResourceDefinitions{Owned: []operatorsv1alpha1.CRDDescription{{
-				Name: demooperator.CRD().Name, Version: demooperator.GroupVersion.Version, Kind: demooperator.Kind,
-				DisplayName: demooperator.Kind, Description: "A message to recipients, written into a ConfigMap.",
-			}}},
 			InstallStrategy: operatorsv1alpha1.NamedInstallStrategy{
 				StrategyName: operatorsv1alpha1.InstallStrategyNameDeployment,
 				StrategySpec: operatorsv1alpha1.StrategyDetailsDeployment{
-					// OLM makes Roles with these rules, or ClusterRoles if the OperatorGroup selects every namespace.
-					Permissions: []operatorsv1alpha1.StrategyDeploymentPermissions{{
-						ServiceAccountName: demooperator.Name, Rules: demooperator.Rules(),
-					}},
 					DeploymentSpecs: []operatorsv1alpha1.StrategyDeploymentSpec{{
-						Name:  demooperator.Name,
-						Label: map[string]string{appLabel: demooperator.Name, demooperator.DeploymentLabel: demooperator.Name},
-						Spec:  deployment(bundle),
+						Name: bundle.operator(), Label: map[string]string{appLabel: bundle.operator()}, Spec: deployment(bundle),
 					}},
 				},
 			},
 		},
-	})
+	}
+	if bundle.isDemo() {
+		csv.Annotations["alm-examples"] = string(examples)
+		csv.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{
+			Name: demooperator.CRD().Name, Version: demooperator.GroupVersion.Version, Kind: demooperator.Kind,
+			DisplayName: demooperator.Kind, Description: "A message to recipients, written into a ConfigMap.",
+		}}
+		strategy := &csv.Spec.InstallStrategy.StrategySpec
+		strategy.DeploymentSpecs[0].Label[demooperator.DeploymentLabel] = demooperator.Name
+		strategy.DeploymentSpecs[0].Spec.Template.Spec.ServiceAccountName = demooperator.Name
+		// OLM makes Roles with these rules, or ClusterRoles if the OperatorGroup selects every namespace.
+		strategy.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: demooperator.Name, Rules: demooperator.Rules()}}
+	}
+	return stated(csv)
 }
 
 // installModes returns the scopes that the operator supports: its own namespace, one other namespace, or all namespaces, but no list of several
@@ -108,17 +111,16 @@ func deployment(bundle Bundle) appsv1.DeploymentSpec {
 		annotations[failsAnnotation] = "CrashLoopBackOff" // for a simulated pod
 		args = []string{crashArgument}                    // for a pod that runs the program
 	}
-	labels := map[string]string{appLabel: demooperator.Name}
+	labels := map[string]string{appLabel: bundle.operator()}
 	return appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1),
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{
-				Labels:      map[string]string{appLabel: demooperator.Name, "app.kubernetes.io/version": release},
+				Labels:      map[string]string{appLabel: bundle.operator(), "app.kubernetes.io/version": release},
 				Annotations: annotations,
 			},
 			Spec: corev1.PodSpec{
-				ServiceAccountName: demooperator.Name,
 				SecurityContext: &corev1.PodSecurityContext{
 					RunAsNonRoot:   ptr.To(true),
 					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},

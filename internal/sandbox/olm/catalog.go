@@ -4,6 +4,7 @@ package olm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,8 +34,10 @@ type (
 		Entries []upgrade `json:"entries"`
 	}
 	upgrade struct {
-		Name     string `json:"name"`
-		Replaces string `json:"replaces,omitempty"`
+		Name      string   `json:"name"`
+		Replaces  string   `json:"replaces,omitempty"`
+		Skips     []string `json:"skips,omitempty"`
+		SkipRange string   `json:"skipRange,omitempty"`
 	}
 	bundleEntry struct {
 		Schema     string     `json:"schema"`
@@ -48,12 +51,21 @@ type (
 	}
 )
 
-// csvName returns the name of a version's bundle, which is also the name of its ClusterServiceVersion.
-func csvName(version string) string { return demooperator.Name + "." + version }
+// csvName returns the name of the demo operator's bundle of a version, which is also the name of its ClusterServiceVersion.
+func csvName(version string) string { return Bundle{Version: version}.csvName(version) }
 
-// Bundle is a version of the demo operator in a catalog.
+// Bundle is a version of an operator in a catalog.
 type Bundle struct {
 	Version string
+	// Package is the operator; "" means the demo operator. Any other operator has a Deployment and no kind of its own. All bundles of a
+	// catalog have the same.
+	Package string
+	// Replaces is the version that OLM upgrades to this one; "" means the version of the bundle before it.
+	Replaces string
+	// Skips are versions that OLM upgrades to this one, too. It never installs them.
+	Skips []string
+	// SkipRange is a range of versions, for example ">=1.0.0 <1.2.0", that OLM upgrades to this one directly.
+	SkipRange string
 	// MinKubeVersion is the oldest Kubernetes version on which OLM installs the bundle. "" stands for a version that every
 	// sandbox satisfies.
 	MinKubeVersion string
@@ -61,22 +73,39 @@ type Bundle struct {
 	Crashes bool
 }
 
-// renderCatalog returns a catalog with these bundles. Each bundle replaces the one before it.
+// isDemo reports whether the bundle is one of the demo operator.
+func (b Bundle) isDemo() bool { return b.Package == "" }
+
+// operator returns the name of the bundle's operator, which is also the name of its package.
+func (b Bundle) operator() string { return cmp.Or(b.Package, demooperator.Name) }
+
+// csvName returns the name of a version's bundle, of the operator of this bundle.
+func (b Bundle) csvName(version string) string { return b.operator() + "." + version }
+
+// renderCatalog returns a catalog with these bundles, at least one. Each bundle replaces the one before it, unless it says what it replaces.
 func renderCatalog(bundles []Bundle) ([]byte, error) {
-	channel := channelEntry{Schema: "olm.channel", Package: demooperator.Name, Name: Channel}
+	operator := bundles[0].operator()
+	channel := channelEntry{Schema: "olm.channel", Package: operator, Name: Channel}
 	documents := []any{packageEntry{
-		Schema: "olm.package", Name: demooperator.Name, DefaultChannel: Channel, Description: description,
+		Schema: "olm.package", Name: operator, DefaultChannel: Channel, Description: description,
 	}}
 	var entries []any
 	replaces := ""
 	for _, bundle := range bundles {
-		name := csvName(bundle.Version)
+		name := bundle.csvName(bundle.Version)
+		if bundle.Replaces != "" {
+			replaces = bundle.csvName(bundle.Replaces)
+		}
 		entry, err := newBundle(bundle, replaces)
 		if err != nil {
 			return nil, fmt.Errorf("rendering bundle %s: %w", name, err)
 		}
 		entries = append(entries, entry)
-		channel.Entries = append(channel.Entries, upgrade{Name: name, Replaces: replaces})
+		step := upgrade{Name: name, Replaces: replaces, SkipRange: bundle.SkipRange}
+		for _, version := range bundle.Skips {
+			step.Skips = append(step.Skips, bundle.csvName(version))
+		}
+		channel.Entries = append(channel.Entries, step)
 		replaces = name
 	}
 	documents = append(append(documents, channel), entries...)
@@ -96,23 +125,27 @@ func renderCatalog(bundles []Bundle) ([]byte, error) {
 // olm.csv.metadata does not work: OLM refuses it in a bundle without an image.
 func newBundle(of Bundle, replaces string) (bundleEntry, error) {
 	bundle := bundleEntry{
-		Schema: "olm.bundle", Package: demooperator.Name, Name: csvName(of.Version),
+		Schema: "olm.bundle", Package: of.operator(), Name: of.csvName(of.Version),
 		Properties: []property{
-			{Type: "olm.package", Value: map[string]string{"packageName": demooperator.Name, "version": strings.TrimPrefix(of.Version, "v")}},
-			{Type: "olm.gvk", Value: map[string]string{
-				"group": demooperator.GroupVersion.Group, "version": demooperator.GroupVersion.Version, "kind": demooperator.Kind,
-			}},
+			{Type: "olm.package", Value: map[string]string{"packageName": of.operator(), "version": strings.TrimPrefix(of.Version, "v")}},
 		},
 	}
 	csv, err := newCSV(of, replaces)
 	if err != nil {
 		return bundleEntry{}, err
 	}
-	crd, err := stated(demooperator.CRD())
-	if err != nil {
-		return bundleEntry{}, err
+	manifests := []any{csv}
+	if of.isDemo() {
+		crd, err := stated(demooperator.CRD())
+		if err != nil {
+			return bundleEntry{}, err
+		}
+		manifests = append(manifests, crd)
+		bundle.Properties = append(bundle.Properties, property{Type: "olm.gvk", Value: map[string]string{
+			"group": demooperator.GroupVersion.Group, "version": demooperator.GroupVersion.Version, "kind": demooperator.Kind,
+		}})
 	}
-	for _, manifest := range []any{csv, crd} {
+	for _, manifest := range manifests {
 		data, err := json.Marshal(manifest)
 		if err != nil {
 			return bundleEntry{}, fmt.Errorf("writing a manifest: %w", err)

@@ -27,7 +27,7 @@ func ServeOwn(ctx context.Context, c Cluster, name string, bundles ...Bundle) (p
 		return "", "", fmt.Errorf("starting %s on %s: %w", process, c.Name, err)
 	}
 	for _, bundle := range bundles {
-		if err := c.waitListedAt(ctx, address, bundle.Version); err != nil {
+		if err := c.waitListedAt(ctx, address, bundle.csvName(bundle.Version)); err != nil {
 			return "", "", fmt.Errorf("serving catalog %s on %s: %w", name, c.Name, err)
 		}
 	}

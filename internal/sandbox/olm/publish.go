@@ -129,19 +129,20 @@ func (c Cluster) waitListed(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	return c.waitListedAt(ctx, address, version)
+	return c.waitListedAt(ctx, address, csvName(version))
 }
 
-func (c Cluster) waitListedAt(ctx context.Context, address, version string) error {
+// waitListedAt waits until the server at address lists a bundle.
+func (c Cluster) waitListedAt(ctx context.Context, address, bundle string) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, lookAgain, servedWithin, true, func(ctx context.Context) (bool, error) {
 		listed, err := c.listed(ctx, address)
 		last = err
-		return slices.Contains(listed, csvName(version)), nil
+		return slices.Contains(listed, bundle), nil
 	})
 	if err != nil {
 		return fmt.Errorf("waiting until the catalog's server on %s lists %s (is the cluster running?): %w",
-			address, csvName(version), errors.Join(err, last))
+			address, bundle, errors.Join(err, last))
 	}
 	return nil
 }
