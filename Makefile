@@ -25,8 +25,9 @@ PEER     ?=
 OBJECTS  ?=
 PUSH     ?=
 CP       ?=
+KUBERNETES ?=
 OLD      ?=
-export PROVIDER FOCUS FLEETS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH CP OLD
+export PROVIDER FOCUS FLEETS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH CP KUBERNETES OLD
 
 ##@ Look
 
@@ -66,7 +67,7 @@ release: ## Build all files of a release; tags and publishes nothing: VERSION=v0
 	go run ./hack/release -version "$(if $(filter file,$(origin VERSION)),,$(VERSION))" -out "$(or $(OUT),dist)"
 
 .PHONY: kind-node
-kind-node: ## Build a node image for kind from Debian packages and Go modules; needs root and Debian 12 [CP=DIR]
+kind-node: ## Build a node image for kind from Debian packages and Go modules; needs root and Debian 12 [CP=DIR] [KUBERNETES=v1.35.4]
 	hack/kind-node.sh
 
 .PHONY: generate
@@ -93,8 +94,8 @@ bench: build ## Measure what Fairlead costs, alone or beside a peer [PEER=kubefe
 	hack/bench.sh
 
 .PHONY: skew
-skew: build ## Upgrade a sandbox from an earlier version and back while users write, and check that nothing is lost [OLD=COMMIT] [KEEP=1]
-	hack/skew.sh
+skew: build ## Upgrade a fleet from an earlier version and back while users write [OLD=COMMIT] [PROVIDER=sandbox|kind] [KEEP=1]
+	VERSION="$(VERSION)" hack/skew.sh
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target, each for TIME [TIME=30s]

@@ -9,6 +9,7 @@
 #   KEEP=1                 use the fleets that an earlier run with KEEP=1 left, as many as FLEETS says, and leave them running
 #   VERSION=VERSION        for kind: the version of the images, which `make e2e` gives
 #   KIND_NODE_IMAGE=NAME   for kind: the image of the nodes; by default the image that `make kind-node` builds
+#   KIND_OTHER_NODE_IMAGE=NAME  for kind: the image of the node of member-3, for example of another version of Kubernetes
 # The suite gets PROVIDER and KEEP as FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP. FAIRLEAD_E2E_SANDBOX is the name of the first
 # fleet's sandbox, by default e2e. The second fleet is NAME-2. `hostctl sandbox down --name NAME` takes a kept one down.
 set -eu

@@ -1,9 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Upgrades a sandbox from an earlier version of Fairlead and back, while users write, and checks that nothing is lost (test/skew).
-#   OLD=COMMIT  the earlier version: a commit, a tag or a branch; the commit before this one by default
-#   KEEP=1      leave the sandbox up
+# Upgrades a fleet from an earlier version of Fairlead and back, while users write, and checks that nothing is lost (test/skew).
+#   OLD=COMMIT             the earlier version: a commit, a tag or a branch; the commit before this one by default
+#   PROVIDER=sandbox|kind  processes, or pods in clusters of kind, which hostctl init and hostctl join change
+#   KEEP=1                 leave the clusters up
+#   VERSION=VERSION        for kind: the version of the images, which `make skew` gives
+#   KIND_NODE_IMAGE, KIND_OTHER_NODE_IMAGE  for kind: as for make e2e
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -12,15 +15,23 @@ if ! old=$(git rev-parse --quiet --verify --short=12 "${OLD:-HEAD^}^{commit}"); 
   echo "OLD=${OLD:-HEAD^} names no commit of this clone. In a shallow clone, run git fetch --unshallow." >&2
   exit 2
 fi
+provider=${PROVIDER:-sandbox}
 folder=$PWD/_artifacts/skew/$old
 if [ ! -d "$folder" ]; then
   echo "• building $old" >&2
   rm -rf "$folder.part"
-  mkdir -p "$folder.part"
-  git archive "$old" | tar -x -C "$folder.part"
-  time=$(TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S "$old")
-  make -C "$folder.part" build VERSION="v0.0.0-dev.$time+$old" >&2
+  git clone --quiet --shared --no-checkout . "$folder.part"
+  git -C "$folder.part" checkout --quiet --detach "$old"
+  env -u VERSION -u MAKEFLAGS make -C "$folder.part" build >&2
   mv "$folder.part" "$folder"
 fi
+if [ "$provider" = kind ]; then
+  pinned=$(sed -n 's,^.*k8s.io/kubernetes \(v[0-9.]*\)$,\1,p' internal/sandbox/binaries/module/go.mod.txt)
+  export KIND_NODE_IMAGE="${KIND_NODE_IMAGE:-kindest/node:$pinned-local}"
+  arch=$(go env GOARCH)
+  [ -d "$folder/_artifacts/images" ] || env -u VERSION -u MAKEFLAGS make -C "$folder" images ARCH="$arch" >&2
+  ARCH=$arch hack/images.sh
+  CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o "$folder/_artifacts/images/pod" ./test/e2e/pod
+fi
 go build -o bin/skew ./test/skew
-exec bin/skew -old "$folder/bin" -new bin ${KEEP:+-keep}
+exec bin/skew -provider "$provider" -old "$folder/bin" -new bin ${KEEP:+-keep}

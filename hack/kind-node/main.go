@@ -34,6 +34,7 @@ type builder struct {
 	root          string // the root of the repository
 	work          workFolder
 	controlPlanes string // a folder with built programs of the control plane; "" means that they have to be built
+	kubernetes    string // the version of Kubernetes; "" means that of the control planes' module
 	progress      io.Writer
 }
 
@@ -64,6 +65,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	work := flags.String("work", "", "The work folder (default: fairlead/kind-node in the user's cache folder).")
 	controlPlanes := flags.String("control-planes", "", "A folder with built "+
 		"kube-apiserver, kube-controller-manager, kube-scheduler and etcd, which are then not built again.")
+	kubernetes := flags.String("kubernetes", "", "The release of Kubernetes in the image, for example v1.35.4 (default: that of the sandbox).")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 		}
 		*work = filepath.Join(cache, "fairlead", "kind-node")
 	}
-	b := &builder{root: *root, work: workFolder(*work), controlPlanes: *controlPlanes, progress: progress}
+	b := &builder{root: *root, work: workFolder(*work), controlPlanes: *controlPlanes, kubernetes: *kubernetes, progress: progress}
 	if err := os.MkdirAll(*work, 0o755); err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (b *builder) build(ctx context.Context) (image string, err error) {
 		return "", err
 	}
 	fmt.Fprintf(b.progress, "• %s; results stay in %s\n", machine, b.work)
-	versions, err := readVersions(ctx, b.root)
+	versions, err := readVersions(ctx, b.root, b.kubernetes)
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +110,7 @@ func (b *builder) build(ctx context.Context) (image string, err error) {
 	if err := startEngine(ctx, b.work, machine.capSysResource, b.progress); err != nil {
 		return "", err
 	}
-	inputs, err := inputsOf(b.root, versions.kind)
+	inputs, err := inputsOf(b.root, versions)
 	if err != nil {
 		return "", err
 	}

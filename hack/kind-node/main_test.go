@@ -134,3 +134,32 @@ func TestABuiltProgramIsNamedByItsInputs(t *testing.T) {
 		seen[b.bin(p)] = true
 	}
 }
+
+func TestAModuleForAnotherKubernetesRequiresItsPublishedLibraries(t *testing.T) {
+	got := moduleOf(`module k8s.io/kubernetes
+require k8s.io/api v0.0.0
+replace (
+	k8s.io/api => ./staging/src/k8s.io/api
+	k8s.io/kubelet => ./staging/src/k8s.io/kubelet
+	example.com/other => example.com/fork v1.0.0
+)
+replace k8s.io/metrics => ./staging/src/k8s.io/metrics
+`, "v1.35.4")
+	for _, line := range []string{"require k8s.io/kubernetes v1.35.4", "require k8s.io/api v0.35.4", "require k8s.io/kubelet v0.35.4", "require k8s.io/metrics v0.35.4"} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("%q is not in:\n%s", line, got)
+		}
+	}
+	if strings.Contains(got, "example.com") || strings.Count(got, "require") != 4 {
+		t.Errorf("the module requires something else:\n%s", got)
+	}
+}
+
+func TestOnlyReleasesOfKubernetesAreTaken(t *testing.T) {
+	for _, version := range []string{"1.35.4", "v1.35", "v1.35.4-rc.0", "v2.0.0", "latest"} {
+		_, err := readVersions(t.Context(), "../..", version)
+		if err == nil || !strings.Contains(err.Error(), version) || !strings.Contains(err.Error(), "give a version like v1.") {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// program is a program of the node image. If module is "", its source is in the control planes' module.
+// program is a program of the node image. If module is "", its source is in the control planes' module, or, for a program of another
+// Kubernetes than that module's, in a module made for it (otherkubernetes.go).
 type program struct {
 	name            string
 	module, version string
@@ -103,7 +104,7 @@ func (set programs) build(ctx context.Context) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
-		if given := filepath.Join(set.given, p.name); set.given != "" && p.module == "" {
+		if given := filepath.Join(set.given, p.name); set.given != "" && p.module == "" && !set.isOther(p) {
 			if content, err := os.ReadFile(given); err == nil {
 				if err := os.WriteFile(to, content, 0o755); err != nil {
 					return err
@@ -121,7 +122,7 @@ func (set programs) build(ctx context.Context) error {
 		if p.cgo {
 			cgo = "CGO_ENABLED=1"
 		}
-		if _, err := goCommand(ctx, dir, []string{cgo}, "build", "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", to+".partial", p.pkg); err != nil {
+		if _, err := goCommand(ctx, dir, []string{cgo}, "build", "-mod="+set.mod(p), "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", to+".partial", p.pkg); err != nil {
 			return err
 		}
 		if err := os.Rename(to+".partial", to); err != nil {
@@ -129,14 +130,20 @@ func (set programs) build(ctx context.Context) error {
 		}
 		fmt.Fprintf(set.progress, "  built %s (%d of %d, %s)\n", p.name, i+1, len(all), took(began))
 	}
-	// Users and the end-to-end suite look for kubectl here.
+	// Users and the end-to-end suite look for kubectl here. It is that of the sandbox's Kubernetes.
+	if set.versions.other {
+		return nil
+	}
 	return install(set.path("kubectl"), set.work.path("kubectl"), 0o755)
 }
 
 // source returns a folder with the source of a program. The folder is a copy, because Go's module cache is read-only. The program's
 // module is the main module of the build, so the replace directives in its go.mod have an effect.
 func (set programs) source(ctx context.Context, p program) (string, error) {
-	if p.module == "" {
+	switch {
+	case set.isOther(p):
+		return set.otherKubernetes(ctx)
+	case p.module == "":
 		return set.controlPlanesSource()
 	}
 	dir := set.work.path("src", filepath.Base(strings.TrimSuffix(p.module, "/v2"))+"@"+p.version)

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 )
@@ -33,14 +34,18 @@ const controlPlanesModule = "internal/sandbox/binaries/module"
 //go:embed *.go go.mod programs
 var sources embed.FS
 
-// versions are versions that other modules of this repository require.
+// versions are the versions of the image's programs that this repository does not pin in constants.
 type versions struct {
-	kubernetes, etcd string // in the control planes' module
-	kind             string // in the root module
-	kindDir          string // the source of kind in Go's module cache
+	kubernetes string // in the control planes' module, unless the user asks for another one
+	other      bool   // whether kubernetes is a version that the user asked for, and not that of the control planes' module
+	etcd       string // in the control planes' module
+	kind       string // in the root module
+	kindDir    string // the source of kind in Go's module cache
 }
 
-func readVersions(ctx context.Context, root string) (versions, error) {
+// readVersions reads the versions that the repository requires. If kubernetes is not "", it takes the place of the version of Kubernetes
+// that the control planes' module requires.
+func readVersions(ctx context.Context, root, kubernetes string) (versions, error) {
 	var v versions
 	module := filepath.Join(root, filepath.FromSlash(controlPlanesModule), "go.mod.txt")
 	goMod, err := os.ReadFile(module)
@@ -49,6 +54,12 @@ func readVersions(ctx context.Context, root string) (versions, error) {
 	}
 	if v.kubernetes = required(string(goMod), "k8s.io/kubernetes"); v.kubernetes == "" {
 		return v, fmt.Errorf("%s requires no k8s.io/kubernetes", module)
+	}
+	if kubernetes != "" && kubernetes != v.kubernetes {
+		if !release.MatchString(kubernetes) {
+			return v, fmt.Errorf("%q is no release of Kubernetes: give a version like %s", kubernetes, v.kubernetes)
+		}
+		v.kubernetes, v.other = kubernetes, true
 	}
 	v.etcd = required(string(goMod), "go.etcd.io/etcd/server/v3")
 	kind, err := goCommand(ctx, root, nil, "list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/kind")
@@ -68,6 +79,9 @@ func (v versions) String() string {
 		v.kubernetes, v.etcd, v.kind, containerdVersion, runcVersion, corednsVersion)
 }
 
+// release is the version of a release of Kubernetes, for example v1.35.4. Its groups are the numbers of minor and patch.
+var release = regexp.MustCompile(`^v1\.([0-9]+)\.([0-9]+)$`)
+
 // required returns the version of a module that a go.mod requires; "" if it does not require the module.
 func required(goMod, module string) string {
 	for line := range strings.Lines(goMod) {
@@ -79,10 +93,10 @@ func required(goMod, module string) string {
 	return ""
 }
 
-// inputsOf returns a digest of everything on which the content of the image depends: the version of kind, and files of the repository.
-func inputsOf(root, kind string) (string, error) {
+// inputsOf returns a digest of everything on which the content of the image depends: versions, and files of the repository.
+func inputsOf(root string, v versions) (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, runtime.Version(), runtime.GOARCH, kind)
+	fmt.Fprintln(h, runtime.Version(), runtime.GOARCH, v.kind, v.kubernetes)
 	module := os.DirFS(filepath.Join(root, filepath.FromSlash(controlPlanesModule)))
 	for _, files := range []fs.FS{sources, module} {
 		err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {

@@ -124,8 +124,9 @@ func upKind(ctx context.Context, repo string) *kindclusters.Clusters {
 	cache, err := os.UserCacheDir()
 	Expect(err).NotTo(HaveOccurred())
 	clusters, err := kindclusters.Up(ctx, kindclusters.Options{
-		Name: kindName, Dir: filepath.Join(cache, "fairlead", "kind-e2e"), Programs: filepath.Join(repo, "bin"),
-		Images: filepath.Join(repo, "_artifacts", "images"), NodeImage: os.Getenv("KIND_NODE_IMAGE"), Keep: keep(),
+		Name: kindName, Dir: filepath.Join(cache, "fairlead", "kind-e2e"),
+		Fairlead:  kindclusters.Version{Programs: filepath.Join(repo, "bin"), Images: filepath.Join(repo, "_artifacts", "images")},
+		NodeImage: os.Getenv("KIND_NODE_IMAGE"), OtherNodeImage: os.Getenv("KIND_OTHER_NODE_IMAGE"), Keep: keep(),
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())
 	return clusters

@@ -69,6 +69,17 @@ spec: {message: Hello, recipients: [ada]}`, demooperator.GroupVersion, demoopera
 		Expect(member.operatorImages(shop)(ctx)).To(HaveLen(1), "the operator stays")
 	}, SpecTimeout(specWithin))
 
+	It("a member without OLM gets the other objects, is told as not serving the Subscription, and does not hold the member with OLM", func(ctx SpecContext) {
+		shop, with, without := newShop(ctx), fleet.Member(kindclusters.OLMMember), fleet.Member("member-2")
+		Expect(olmInPods(with).Install(ctx, olm.Bundle{Version: "v1.0.0"})).To(Succeed())
+		operator := author(ctx, build.Federated("operator").In(shop).To(with.Name, without.Name).
+			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic"), build.ConfigMap("settings", "colour", "blue")))
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(podsWithin).Should(And(
+			haveLine(with.Name, v1alpha1.StateHealthy, ""), haveVersion(with.Name, "v1.0.0"),
+			haveLine(without.Name, v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, "Subscription")))
+		Eventually(ctx, without.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("blue"))
+	}, SpecTimeout(specWithin))
+
 	It("the cause of a fault of an operator is told at the host, with a line of the operator's log", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member(kindclusters.OLMMember)
 		pods := olmInPods(member)

@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 const (
@@ -27,43 +26,37 @@ const (
 	untouchedRounds = 10
 )
 
-// fleet is the sandbox, its users, and what the members had at the beginning.
+// fleet is an installation, its users, and what the members had at the beginning.
 type fleet struct {
-	name    string // of the sandbox
-	host    client.Client
-	members map[string]client.Client
-	users   *users
+	installation installation
+	host         client.Client
+	members      map[string]client.Client
+	users        *users
 	// untouched has the resourceVersion of each object that no user has changed since the first stage, by member and name.
 	untouched map[string]map[string]string
 }
 
-// connect makes the clients of the sandbox, which has to run.
-func (f *fleet) connect() error {
-	box, err := sandbox.Open(f.name)
-	if err != nil {
-		return err
-	}
+// connect makes the clients of the clusters, which have to run.
+func (f *fleet) connect() (err error) {
 	f.members = make(map[string]client.Client)
-	for _, cluster := range box.Clusters() {
-		config, err := box.RESTConfig(cluster)
-		if err != nil {
+	for _, name := range f.installation.members() {
+		if f.members[name], err = f.clientFor(name); err != nil {
 			return err
 		}
-		c, err := clientFor(config)
-		if err != nil {
-			return err
-		}
-		if cluster == sandbox.HostName {
-			f.host = c
-		} else {
-			f.members[cluster] = c
-		}
+	}
+	if f.host, err = f.clientFor(provider.Host); err != nil {
+		return err
 	}
 	f.users = &users{host: f.host, colours: make(map[string]string)}
 	return nil
 }
 
-func clientFor(config *rest.Config) (client.Client, error) {
+// clientFor makes a client for the host, or for the member with this name.
+func (f *fleet) clientFor(name string) (client.Client, error) {
+	config, err := f.installation.config(name)
+	if err != nil {
+		return nil, err
+	}
 	config.QPS = -1 // no limit of the client: users come in bursts
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {

@@ -10,18 +10,18 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 // options are the values of the command's flags.
 type options struct {
+	provider string
 	name     string
 	old, new string // folders with the programs of a version
 	keep     bool
@@ -29,10 +29,11 @@ type options struct {
 
 func main() {
 	o := options{}
-	flag.StringVar(&o.name, "name", "skew", "The name of the sandbox. An existing sandbox of that name is taken down first.")
+	flag.StringVar(&o.provider, "provider", provider.Sandbox, "sandbox, in which the programs are processes, or kind, in which they are pods.")
+	flag.StringVar(&o.name, "name", "skew", "The name of the sandbox, which is taken down first if it exists. The clusters of kind are fairlead-NAME-*.")
 	flag.StringVar(&o.old, "old", "", "The folder with hostctl, manager and collector of the old version.")
 	flag.StringVar(&o.new, "new", "bin", "The folder with those of the new version.")
-	flag.BoolVar(&o.keep, "keep", false, "Leave the sandbox up.")
+	flag.BoolVar(&o.keep, "keep", false, "Leave the clusters up.")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -59,31 +60,29 @@ func run(ctx context.Context, o options) (err error) {
 	if err := versions.differ(manager); err != nil {
 		return err
 	}
-	if _, err := sandbox.Down(ctx, o.name); err != nil {
-		return err
+	var i installation
+	switch o.provider {
+	case provider.Sandbox:
+		i, err = newProcessFleet(ctx, o.name, versions)
+	case provider.Kind:
+		i, err = newKindFleet(o.name, versions)
+	default:
+		err = fmt.Errorf("provider %s does not exist: use %s or %s", o.provider, provider.Sandbox, provider.Kind)
 	}
-	mixed, err := os.MkdirTemp("", "fairlead-skew-")
 	if err != nil {
 		return err
 	}
 	p := progress.New(os.Stderr)
-	err = goThrough(ctx, o.name, versions, mixed, p)
-	if o.keep {
-		p.Note("sandbox %s still runs, with programs from %s", o.name, mixed)
-		return err
-	}
-	_, downErr := sandbox.Down(context.WithoutCancel(ctx), o.name)
-	return errors.Join(err, downErr, os.RemoveAll(mixed))
+	err = goThrough(ctx, i, p)
+	return errors.Join(err, i.down(context.WithoutCancel(ctx), o.keep, p))
 }
 
 // goThrough goes through all stages, and prints a line for each.
-func goThrough(ctx context.Context, name string, versions folders, mixed string, p *progress.Printer) error {
-	f := &fleet{name: name}
+func goThrough(ctx context.Context, on installation, p *progress.Printer) error {
+	f := &fleet{installation: on}
 	for i, s := range stages {
 		step := p.Step("stage %d of %d, %s", i+1, len(stages), s)
-		up := func(ctx context.Context) error {
-			return s.start(ctx, name, versions, filepath.Join(mixed, strconv.Itoa(i)))
-		}
+		up := func(ctx context.Context) error { return on.start(ctx, s, p) }
 		goOn := f.change
 		if i == 0 {
 			goOn = f.start

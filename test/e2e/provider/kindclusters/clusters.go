@@ -30,14 +30,22 @@ type Options struct {
 	Name string
 	// Dir is the folder for the clusters' kubeconfigs.
 	Dir string
+	// Fairlead is the version that Up installs.
+	Fairlead Version
+	// NodeImage is the container image of the nodes, in which kubelet and control plane run.
+	NodeImage string
+	// OtherNodeImage is that of member-3, which may run another version of Kubernetes; "" means NodeImage.
+	OtherNodeImage string
+	// Keep makes Up use clusters that exist already. Without it, Up refuses them.
+	Keep bool
+}
+
+// Version is a built version of Fairlead.
+type Version struct {
 	// Programs is the folder with the built hostctl.
 	Programs string
 	// Images is the folder with the images that `make images` wrote.
 	Images string
-	// NodeImage is the container image of the nodes, in which kubelet and control plane run.
-	NodeImage string
-	// Keep makes Up use clusters that exist already. Without it, Up refuses them.
-	Keep bool
 }
 
 // Clusters are a host and three members, each a cluster of kind.
@@ -46,6 +54,7 @@ type Clusters struct {
 	layout  layout
 	kind    *cluster.Provider
 	kubectl string
+	host    Version // of the host part
 	// InNetwork is hostctl in the network of the clusters.
 	InNetwork InNetwork
 }
@@ -54,6 +63,17 @@ var _ provider.Provider = (*Clusters)(nil)
 
 // workers is the number of worker nodes of a cluster. Each cluster has one control-plane node besides.
 var workers = map[string]int{provider.Host: 0, "member-1": 0, "member-2": 2, "member-3": 0}
+
+// OtherMember is the member whose node has Options.OtherNodeImage.
+const OtherMember = "member-3"
+
+// nodeImage returns the image of the nodes of a cluster.
+func (o Options) nodeImage(name string) string {
+	if name == OtherMember && o.OtherNodeImage != "" {
+		return o.OtherNodeImage
+	}
+	return o.NodeImage
+}
 
 func names() []string { return []string{provider.Host, "member-1", "member-2", "member-3"} }
 
@@ -64,7 +84,11 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	for _, more := range workers {
 		nodes += 1 + more
 	}
-	if err := preflight(ctx, o.NodeImage, nodes); err != nil {
+	images := []string{o.NodeImage}
+	if o.OtherNodeImage != "" {
+		images = append(images, o.OtherNodeImage)
+	}
+	if err := preflight(ctx, images, nodes); err != nil {
 		return nil, err
 	}
 	var err error
@@ -85,21 +109,20 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := create(c.kind, c.layout, o.NodeImage, existing, p); err != nil {
+	if err := create(c.kind, c.layout, o, existing, p); err != nil {
 		return nil, err
 	}
 	pod, err := podArchive(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	archives := []string{archiveOf(o.Images, "manager"), archiveOf(o.Images, "collector"), pod}
-	if err := loadImages(c.kind, c.layout, archives, p); err != nil {
+	if err := loadImages(c.kind, c.layout, "the images of manager, collector and test pods", append(o.Fairlead.archives(), pod), p); err != nil {
 		return nil, err
 	}
 	if err := loadOLM(ctx, c.kind, c.layout, o, p); err != nil {
 		return nil, err
 	}
-	if c.InNetwork, err = prepareInNetwork(ctx, c.kind, c.layout, archiveOf(o.Images, "hostctl")); err != nil {
+	if c.InNetwork, err = prepareInNetwork(ctx, c.kind, c.layout, o.Fairlead.archiveOf("hostctl")); err != nil {
 		return nil, err
 	}
 	return c, c.federate(ctx, p)

@@ -48,7 +48,7 @@ func (l layout) kubeconfig(name string) string {
 func (l layout) internalKubeconfig() string { return filepath.Join(l.dir, "host.internal.kubeconfig") }
 
 // create makes the clusters that do not exist, all at the same time, and writes the kubeconfigs of all clusters.
-func create(kind *cluster.Provider, l layout, nodeImage string, existing []string, p *progress.Printer) error {
+func create(kind *cluster.Provider, l layout, o Options, existing []string, p *progress.Printer) error {
 	errs := make([]error, len(names()))
 	var wait sync.WaitGroup
 	for i, name := range names() {
@@ -67,7 +67,7 @@ func create(kind *cluster.Provider, l layout, nodeImage string, existing []strin
 				nodes = append(nodes, v1alpha4.Node{Role: v1alpha4.WorkerRole})
 			}
 			errs[i] = withOutput(kind.Create(l.kindName(name),
-				cluster.CreateWithV1Alpha4Config(&v1alpha4.Cluster{Nodes: nodes}), cluster.CreateWithNodeImage(nodeImage),
+				cluster.CreateWithV1Alpha4Config(&v1alpha4.Cluster{Nodes: nodes}), cluster.CreateWithNodeImage(o.nodeImage(name)),
 				cluster.CreateWithWaitForReady(upWithin), cluster.CreateWithKubeconfigPath(l.kindKubeconfig(name)),
 				cluster.CreateWithDisplayUsage(false), cluster.CreateWithDisplaySalutation(false)))
 			if errs[i] != nil {

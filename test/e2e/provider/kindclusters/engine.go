@@ -30,7 +30,7 @@ const (
 var errNoEngine = errors.New("no container engine")
 
 // preflight returns an error that names what is missing if this machine cannot run the clusters.
-func preflight(ctx context.Context, image string, nodes int) error {
+func preflight(ctx context.Context, images []string, nodes int) error {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return fmt.Errorf("%w: docker is not on PATH; on Debian 12 `make kind-node` installs docker", errNoEngine)
 	}
@@ -50,9 +50,12 @@ func preflight(ctx context.Context, image string, nodes int) error {
 			return fmt.Errorf("fs.inotify.max_user_instances is %d, and %d nodes need %d: run `sysctl fs.inotify.max_user_instances=1024`", limit, nodes, inotifyNeeded)
 		}
 	}
-	if _, err := docker(ctx, nil, "image", "inspect", "--format", "{{.Id}}", image); err != nil {
-		if _, pulling := docker(ctx, nil, "pull", "--quiet", image); pulling != nil {
-			return fmt.Errorf("the engine has no node image %s and cannot pull it. Build an image with `make kind-node`, or name another image in KIND_NODE_IMAGE: %w", image, pulling)
+	for _, image := range images {
+		if _, err := docker(ctx, nil, "image", "inspect", "--format", "{{.Id}}", image); err == nil {
+			continue
+		}
+		if _, err := docker(ctx, nil, "pull", "--quiet", image); err != nil {
+			return fmt.Errorf("the engine has no node image %s and cannot pull it. Build an image with `make kind-node`, or name another image in KIND_NODE_IMAGE: %w", image, err)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func TestPreflightNamesTheFaultAndTheRemedy(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			fakeDocker(t, tt.docker)
-			err := preflight(t.Context(), "kindest/node:nowhere", tt.nodes)
+			err := preflight(t.Context(), []string{"kindest/node:nowhere"}, tt.nodes)
 			if err == nil {
 				t.Fatal("preflight accepted the machine")
 			}

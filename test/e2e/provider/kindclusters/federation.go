@@ -24,14 +24,24 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// archiveOf returns the path of the archive in folder images that has the program's image for this machine's architecture.
-func archiveOf(images, program string) string {
-	return filepath.Join(images, program+"-linux-"+runtime.GOARCH+".tar")
+// archiveOf returns the path of the archive that has the program's image for this machine's architecture.
+func (v Version) archiveOf(program string) string {
+	return filepath.Join(v.Images, program+"-linux-"+runtime.GOARCH+".tar")
 }
 
-// loadImages loads archives with the images of manager, collector and test pods into every node.
-func loadImages(kind *cluster.Provider, l layout, archives []string, p *progress.Printer) error {
-	step := p.Step("loading the images of manager, collector and test pods")
+// archives returns the paths of the archives with the images that the clusters run.
+func (v Version) archives() []string {
+	return []string{v.archiveOf("manager"), v.archiveOf("collector")}
+}
+
+// Load loads the images of another version of Fairlead into every node.
+func (c *Clusters) Load(v Version, p *progress.Printer) error {
+	return loadImages(c.kind, c.layout, "the images in "+v.Images, v.archives(), p)
+}
+
+// loadImages loads archives into every node. what says in the progress what they have.
+func loadImages(kind *cluster.Provider, l layout, what string, archives []string, p *progress.Printer) error {
+	step := p.Step("loading %s", what)
 	var errs []error
 	var mu sync.Mutex
 	var wait sync.WaitGroup
@@ -48,7 +58,7 @@ func loadImages(kind *cluster.Provider, l layout, archives []string, p *progress
 		step.Fail(err)
 		return err
 	}
-	step.Donef("loaded the images of manager, collector and test pods into every node")
+	step.Donef("loaded %s into every node", what)
 	return nil
 }
 
@@ -104,24 +114,36 @@ func imageOf(path string) (string, error) {
 
 // federate runs the hostctl commands that a user would run: hostctl init for the host, and hostctl join for each member.
 func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
-	image, err := imageOf(archiveOf(c.options.Images, "manager"))
+	if err := c.Init(ctx, c.options.Fairlead, p); err != nil {
+		return err
+	}
+	return c.Join(ctx, c.options.Fairlead, p)
+}
+
+// Init installs a version of the host part. Its images must have been loaded. flags are more flags of hostctl init.
+func (c *Clusters) Init(ctx context.Context, v Version, p *progress.Printer, flags ...string) error {
+	image, err := imageOf(v.archiveOf("manager"))
 	if err != nil {
 		return err
 	}
-	step := p.Step("host: hostctl init --context host --image %s", image)
-	if err := c.hostctl(ctx, "init", "--context", provider.Host, "--image", image); err != nil {
-		step.Fail(err)
-		return err
-	}
-	step.Donef("host: hostctl init --context host --image %s", image)
-	for i, name := range c.MemberNames() {
-		args := c.JoinArgs(i+1, name)
-		step := p.Step("%s: hostctl %s", name, strings.Join(args, " "))
-		if err := c.hostctl(ctx, args...); err != nil {
-			step.Fail(err)
+	c.host = v
+	return c.hostctl(ctx, v, p, provider.Host, append([]string{"init", "--context", provider.Host, "--image", image}, flags...)...)
+}
+
+// Join joins each member with a version of hostctl, and with that version's collector. Its images must have been loaded.
+func (c *Clusters) Join(ctx context.Context, v Version, p *progress.Printer) error {
+	var flags []string
+	if v != c.host { // without this flag, the collector would have the version of the manager's image
+		image, err := imageOf(v.archiveOf("collector"))
+		if err != nil {
 			return err
 		}
-		step.Donef("%s: hostctl %s", name, strings.Join(args, " "))
+		flags = []string{"--image", image}
+	}
+	for i, name := range c.MemberNames() {
+		if err := c.hostctl(ctx, v, p, name, append(c.JoinArgs(i+1, name), flags...)...); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -143,9 +165,14 @@ func (c *Clusters) JoinArgs(i int, name string) []string {
 	return args
 }
 
-// hostctl runs a command of hostctl. Its current context is that of the host.
-func (c *Clusters) hostctl(ctx context.Context, args ...string) error {
+// hostctl runs a command of a version's hostctl for one cluster, as a step of the progress. The current context is that of the host.
+func (c *Clusters) hostctl(ctx context.Context, v Version, p *progress.Printer, name string, args ...string) error {
+	step := p.Step("%s: hostctl %s", name, strings.Join(args, " "))
 	env := slices.Concat(c.Environment(), []string{"KUBECONFIG=" + c.layout.kubeconfig("")})
-	_, err := runProgram(ctx, nil, env, filepath.Join(c.options.Programs, "hostctl"), args...)
-	return err
+	if _, err := runProgram(ctx, nil, env, filepath.Join(v.Programs, "hostctl"), args...); err != nil {
+		step.Fail(err)
+		return err
+	}
+	step.Donef("%s: hostctl %s", name, strings.Join(args, " "))
+	return nil
 }

@@ -16,7 +16,7 @@ const PodImage = "fairlead/e2e-pod:local"
 
 // podArchive makes the image of the test pods, and returns the path of its archive.
 func podArchive(ctx context.Context, o Options) (string, error) {
-	program, path := filepath.Join(o.Images, "pod"), filepath.Join(o.Images, "e2e-pod.tar")
+	program, path := filepath.Join(o.Fairlead.Images, "pod"), filepath.Join(o.Fairlead.Images, "e2e-pod.tar")
 	if err := imageFrom(ctx, PodImage, []string{program}, `ENTRYPOINT ["/pod"]`); err != nil {
 		return "", fmt.Errorf("%w; hack/e2e.sh builds the program", err)
 	}

@@ -33,7 +33,7 @@ func loadOLM(ctx context.Context, kind *cluster.Provider, l layout, o Options, p
 		return fmt.Errorf("building OLM: %w", err)
 	}
 	step := p.Step("%s: loading the images of OLM and the demo operator", OLMMember)
-	archive := filepath.Join(o.Images, "e2e-olm.tar")
+	archive := filepath.Join(o.Fairlead.Images, "e2e-olm.tar")
 	if err = olmArchive(ctx, programs, o, archive); err == nil {
 		err = load(kind, l, OLMMember, []string{archive})
 	}
@@ -58,7 +58,7 @@ func olmArchive(ctx context.Context, programs binaries.Programs, o Options, path
 	images := []string{OLMImage}
 	for _, version := range demooperator.Versions() {
 		image, run := demooperator.Image(version), []string{"/hostctl", "sandbox", "demo-operator", "--version", version}
-		err := imageFrom(ctx, image, []string{filepath.Join(o.Programs, "hostctl")}, "USER 65532", `ENTRYPOINT ["`+strings.Join(run, `","`)+`"]`)
+		err := imageFrom(ctx, image, []string{filepath.Join(o.Fairlead.Programs, "hostctl")}, "USER 65532", `ENTRYPOINT ["`+strings.Join(run, `","`)+`"]`)
 		if err != nil {
 			return err
 		}
