@@ -14,7 +14,8 @@ import (
 )
 
 // validateUpgrade returns the faults of spec.upgrade: a name without a Subscription in the wrapper, a Subscription without installPlanApproval: Manual,
-// onFailure: Rollback without rollback: Reinstall, or a field that rollback: Reinstall cannot be combined with. The parameter objects has all objects of the wrapper, in the order of the spec.
+// onFailure: Rollback without rollback: Reinstall, or a field that rollback: Reinstall cannot be combined with. The parameter objects has all
+// objects of the wrapper, in the order of the spec.
 func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstructured, path *field.Path) field.ErrorList {
 	upgrade := &spec.Upgrade
 	if len(upgrade.Subscriptions) == 0 && upgrade.SharedNamespace == "" && upgrade.Rollback == "" {

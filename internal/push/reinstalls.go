@@ -99,7 +99,7 @@ func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Resul
 	wait = reinstallInterval
 	switch result.Step {
 	case upgrade.Announce:
-		r.announce(is, result, now)
+		is.announce(result)
 	case upgrade.AwaitAnnounced:
 		wait = result.Again.Sub(now)
 	case upgrade.Remove, upgrade.AwaitRemoval, upgrade.Begin:
@@ -119,7 +119,7 @@ func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Resul
 }
 
 // announce remembers an announcement. If the same one is there already and has become too old, it begins again.
-func (r *reinstalls) announce(is *reinstallState, result *reinstall.Result, now time.Time) {
+func (is *reinstallState) announce(result *reinstall.Result) {
 	known, ok := is.announced[result.Subscription]
 	if ok && known.Removal.Same(&result.Removal) && known.Shown.IsZero() {
 		return
