@@ -94,7 +94,8 @@ func main() {
 		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort,
 			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = files.Get }}})
 	}
-	own := controllers.Options{Version: version.String(), MaxInflight: *maxInflight, SharesIntents: *shares, ReinstallsOperators: *reinstalls, MemberReportsMemory: *evidenceMiB << 20, Clock: clock.RealClock{}}
+	own := controllers.Options{Version: version.String(), MaxInflight: *maxInflight, SharesIntents: *shares, ReinstallsOperators: *reinstalls,
+		MemberReportsMemory: *evidenceMiB << 20, Clock: clock.RealClock{}}
 	if *elect {
 		own.Predecessor = proofOfPredecessor(*podUID, *lockFile, ctrl.Log)
 	}
