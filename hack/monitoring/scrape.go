@@ -17,8 +17,9 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 )
 
-// rare are the metrics that have no series while all is well, or if all collectors run outside the manager.
-var rare = []string{"fairlead_contested_pairs", "fairlead_member_collector_token_expire_timestamp_seconds"}
+// rare are the metrics that have no series in a scrape of the manager while all is well: metrics of trouble, of collectors inside the
+// manager, and one of the host's API server.
+var rare = []string{"fairlead_contested_pairs", "fairlead_member_collector_token_expire_timestamp_seconds", "apiserver_admission_webhook_rejection_count"}
 
 // minutes is how long the engine sees the values of a scrape unchanged: it gets one sample for each of these minutes.
 const minutes = 20
