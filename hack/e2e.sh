@@ -19,8 +19,8 @@ cd "$(dirname "$0")/.."
 export FAIRLEAD_E2E_PROVIDER="${PROVIDER:-sandbox}" FAIRLEAD_E2E_KEEP="${KEEP:-}"
 
 if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
-	pinned=$(sed -n 's,^.*k8s.io/kubernetes \(v[0-9.]*\)$,\1,p' internal/sandbox/binaries/module/go.mod.txt)
-	export KIND_NODE_IMAGE="${KIND_NODE_IMAGE:-kindest/node:$pinned-local}"
+	KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-$(hack/kind-image.sh)}
+	export KIND_NODE_IMAGE
 	# The images of this work tree, for the architecture of the nodes, and the program of the test pods.
 	ARCH=$(go env GOARCH) hack/images.sh
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o _artifacts/images/pod ./test/e2e/pod

@@ -26,8 +26,8 @@ if [ ! -d "$folder" ]; then
   mv "$folder.part" "$folder"
 fi
 if [ "$provider" = kind ]; then
-  pinned=$(sed -n 's,^.*k8s.io/kubernetes \(v[0-9.]*\)$,\1,p' internal/sandbox/binaries/module/go.mod.txt)
-  export KIND_NODE_IMAGE="${KIND_NODE_IMAGE:-kindest/node:$pinned-local}"
+  KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-$(hack/kind-image.sh)}
+  export KIND_NODE_IMAGE
   arch=$(go env GOARCH)
   [ -d "$folder/_artifacts/images" ] || env -u VERSION -u MAKEFLAGS make -C "$folder" images ARCH="$arch" >&2
   ARCH=$arch hack/images.sh

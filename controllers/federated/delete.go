@@ -58,7 +58,7 @@ func (p *reconciliation) delete(ctx context.Context) (result ctrl.Result, err er
 	}
 	var waiting []string
 	for _, name := range still {
-		desired := desiredOn(p.wrapper, p.revision, p.overwrites[name], p.members[name])
+		desired := p.desiredOn(name, p.revision)
 		// The deletion of a wrapper goes on even if spec.suspend of the wrapper is All. It pauses on members whose
 		// MemberCluster has `spec.suspend: Pushes`.
 		desired.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes

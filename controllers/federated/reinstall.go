@@ -25,17 +25,17 @@ func reinstallOf(reason string) rollout.Reinstall {
 	return rollout.NoReinstall
 }
 
-// reinstalls reports whether operators of a wrapper may be reinstalled.
-func (r *Reconciler) reinstalls(w v1alpha1.Wrapper) bool {
-	return r.reinstallsOperators && w.WrapperSpec().Upgrade.Reinstalls()
+// reinstalls reports whether operators of the wrapper may be reinstalled.
+func (p *reconciliation) reinstalls() bool {
+	return p.reinstallsOperators && p.wrapper.WrapperSpec().Upgrade.Reinstalls()
 }
 
 // takeTurnsUnpaced decides on which member of a wrapper without waves an operator may be reinstalled: on one after the other.
 func (p *reconciliation) takeTurnsUnpaced() {
-	spec := p.wrapper.WrapperSpec()
-	if !p.reinstalls(p.wrapper) {
+	if !p.reinstalls() {
 		return
 	}
+	spec := p.wrapper.WrapperSpec()
 	observer := p.observer(p.key, p.wrapper, p.members)
 	members := make([]rollout.Member, 0, len(p.decision.Status.Clusters))
 	for _, name := range p.decision.Status.Clusters {

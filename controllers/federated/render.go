@@ -124,8 +124,7 @@ func (p *reconciliation) render(ctx context.Context) error {
 			p.refusals[name] = refusal(err)
 			continue
 		}
-		desired := desiredOn(p.wrapper, p.revision, p.overwrites[name], mc)
-		desired.Reinstalls = p.reinstalls(p.wrapper)
+		desired := p.desiredOn(name, p.revision)
 		desired.Rendering = rendering
 		if shared[*desired] == nil {
 			shared[*desired] = desired
@@ -144,19 +143,19 @@ func refusal(err error) report.Refusal {
 	return report.Refusal{Reason: v1alpha1.ReasonOverrideInvalid, Message: err.Error()}
 }
 
-// desiredOn returns the desired state of a wrapper on one member, without the rendering. overwrite is the Delivery that an
-// Approval allows the manager to overwrite there; nil if there is none.
-func desiredOn(w v1alpha1.Wrapper, revision string, overwrite *v1alpha1.DeliveryVersion, mc *v1alpha1.MemberCluster) *push.Desired {
-	spec := w.WrapperSpec()
+// desiredOn returns the desired state of the wrapper on the member with this name, without the rendering.
+func (p *reconciliation) desiredOn(name, revision string) *push.Desired {
+	spec, mc := p.wrapper.WrapperSpec(), p.members[name]
 	return &push.Desired{
-		Wrapper:         v1alpha1.Identity(w),
+		Wrapper:         v1alpha1.Identity(p.wrapper),
 		Revision:        revision,
 		Drift:           spec.Drift,
 		OnConflict:      spec.OnConflict,
 		OnDelete:        spec.OnDelete,
 		Namespaces:      mc.Spec.NamespacePolicy,
-		Overwrites:      overwrite,
+		Overwrites:      p.overwrites[name],
 		IsPaced:         spec.Rollout.IsPaced(),
+		Reinstalls:      p.reinstalls(),
 		SharesNamespace: spec.Upgrade.SharedNamespace == v1alpha1.SharedNamespaceAllow,
 		Suspended:       spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
 	}
@@ -175,7 +174,7 @@ func (p *reconciliation) enqueue(context.Context) error {
 	}
 	for _, name := range p.decision.Status.Leaving {
 		keep[name] = true
-		p.pusher.SetDesired(name, desiredOn(p.wrapper, p.revision, p.overwrites[name], p.members[name]))
+		p.pusher.SetDesired(name, p.desiredOn(name, p.revision))
 	}
 	for _, name := range p.pusher.DesiredMembers(p.key) {
 		if !keep[name] {

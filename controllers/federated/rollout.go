@@ -47,7 +47,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 	observer := p.observer(p.key, p.wrapper, p.members)
 	old := earlierRevisions{store: p.old, wrapper: p.wrapper, present: p.revision}
 	reader := rolloutReader{observer: observer, old: old, memory: &p.rollouts, revision: p.revision, desired: p.desired,
-		reinstalls: p.reinstalls(p.wrapper), now: now}
+		reinstalls: p.reinstalls(), now: now}
 	if in.Members, err = reader.members(ctx, p.decision.Status.Clusters, &state, plan.MayRollBack()); err != nil {
 		return err
 	}
@@ -92,8 +92,7 @@ func (p *reconciliation) setTargets(ctx context.Context, old earlierRevisions, m
 		if rendering == nil {
 			delete(p.desired, m.Name)
 		} else {
-			desired := desiredOn(p.wrapper, target.Revision, p.overwrites[m.Name], p.members[m.Name])
-			desired.Reinstalls = p.reinstalls(p.wrapper)
+			desired := p.desiredOn(m.Name, target.Revision)
 			desired.Rendering = rendering
 			p.desired[m.Name] = desired
 		}

@@ -45,3 +45,26 @@ func (t targets) set(obj *unstructured.Unstructured) error {
 	obj.SetAnnotations(annotations)
 	return nil
 }
+
+// Target is the target of one Subscription in a rendering.
+type Target struct {
+	Namespace, Name string
+	// CSV is the target CSV; "" if spec.upgrade does not name the Subscription.
+	CSV string
+}
+
+// Targets returns the targets of all Subscriptions in the rendering, in the order of its objects.
+func (r *Rendering) Targets() (all []Target, err error) {
+	for i := range r.Objects {
+		o := &r.Objects[i]
+		if o.GVK.GroupKind() != upgrade.Subscription {
+			continue
+		}
+		obj, err := o.Unstructured()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Target{Namespace: o.Namespace, Name: o.Name, CSV: upgrade.TargetOf(obj)})
+	}
+	return all, nil
+}

@@ -24,9 +24,6 @@ const (
 	planDeadline = 10 * time.Minute
 )
 
-// generatedBy is the annotation that OLM sets on a Subscription that it creates for a dependency.
-const generatedBy = "olm.generated-by"
-
 // Facts are what the manager has read on a member beyond the Subscriptions and CSVs of the namespace. A field that the manager
 // could not read has the reason in Unread.
 type Facts struct {
@@ -194,7 +191,7 @@ func keepsShared(o *Operator, sub *operators.Subscription, _ *Removal, _ time.Ti
 	var others []string
 	for i := range o.Subscriptions {
 		s := &o.Subscriptions[i]
-		if _, generated := s.Annotations[generatedBy]; s.Name != sub.Name && !generated && s.Labels[v1alpha1.LabelUID] != string(o.Wrapper) {
+		if s.Name != sub.Name && !IsGenerated(s) && s.Labels[v1alpha1.LabelUID] != string(o.Wrapper) {
 			others = append(others, s.Name)
 		}
 	}

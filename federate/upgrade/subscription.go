@@ -15,3 +15,13 @@ var Subscription = schema.GroupKind{Group: operators.GroupName, Kind: operators.
 
 // TargetOf returns the target in a rendered Subscription; "" if spec.upgrade does not name the Subscription.
 func TargetOf(sub metav1.Object) string { return sub.GetAnnotations()[v1alpha1.AnnotationTargetCSV] }
+
+// generatedBy is the annotation that OLM sets on a Subscription that it creates for a dependency.
+const generatedBy = "olm.generated-by"
+
+// IsGenerated reports whether OLM has created a Subscription for a dependency. Such a Subscription belongs to the owner of the
+// Subscription that needs the dependency.
+func IsGenerated(sub metav1.Object) bool {
+	_, generated := sub.GetAnnotations()[generatedBy]
+	return generated
+}

@@ -23,7 +23,7 @@ import (
 // help.
 func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{})
-	Register(server, nobody, history(t), false)
+	Register(server, nobody.members, history(t), false)
 	const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"kind":{"group":"federation.fairlead.dev",` +
 		`"version":"v1alpha1","kind":"Federated"},"uid":"u-1","operation":"CREATE","namespace":"shop","object":{"metadata":{"name":"web","uid":"u-2"},` +
 		`"spec":{"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}],"placement":{"clusters":{"names":["east"]}}}}}}`

@@ -114,7 +114,7 @@ func TestAReinstallThatHasNoEffectIsWarnedOf(t *testing.T) {
 		rollback        string
 		enabled, warned bool
 	}{{"Reinstall", false, true}, {"Reinstall", true, false}, {"Never", false, false}} {
-		got := validation{nobody, test.enabled}.validate(t.Context(), request(t, admissionv1.Create, "Federated", with(test.rollback), ""))
+		got := validation{nobody.members, test.enabled}.validate(t.Context(), request(t, admissionv1.Create, "Federated", with(test.rollback), ""))
 		if !got.Allowed || slices.Contains(got.Warnings, warning) != test.warned {
 			t.Errorf("rollback: %s, enabled %t: allowed %t, warnings %q", test.rollback, test.enabled, got.Allowed, got.Warnings)
 		}

@@ -50,9 +50,9 @@ func MembersOf(cache client.Reader) Members {
 
 // warnings returns the warnings for the author of an accepted wrapper. The parameter plan was made from the wrapper's
 // spec.rollout. The parameter before is the earlier spec; nil if the wrapper is new.
-func (m Members) warnings(ctx context.Context, before, spec *v1alpha1.WrapperSpec, plan *rollout.Plan) []string {
+func (v validation) warnings(ctx context.Context, before, spec *v1alpha1.WrapperSpec, plan *rollout.Plan) []string {
 	var out []string
-	if fleet, known := m(ctx); known {
+	if fleet, known := v.members(ctx); known {
 		names := make(map[string]bool, len(fleet))
 		for _, member := range fleet {
 			names[member.Name] = true
@@ -69,6 +69,9 @@ func (m Members) warnings(ctx context.Context, before, spec *v1alpha1.WrapperSpe
 	out = append(out, latestAtOnce(spec)...)
 	out = append(out, becomingManual(before, spec)...)
 	out = append(out, refusedDowngrades(spec)...)
+	if spec.Upgrade.Reinstalls() && !v.reinstallsOperators {
+		out = append(out, "spec.upgrade.rollback: Reinstall has no effect, because the manager runs without --reinstall-operators")
+	}
 	if over := len(out) - maxWarnings; over > 0 {
 		out = append(out[:maxWarnings], fmt.Sprintf("%d more warnings are left out", over))
 	}

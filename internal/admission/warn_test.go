@@ -22,7 +22,7 @@ import (
 )
 
 // nobody stands for a manager that has not read the registry yet.
-var nobody Members = func(context.Context) ([]selection.Member, bool) { return nil, false }
+var nobody = validation{members: func(context.Context) ([]selection.Member, bool) { return nil, false }}
 
 // override returns the good wrapper with an override for some members. The argument clusters has their names.
 func override(clusters string) string {
@@ -67,7 +67,7 @@ func TestANameWithoutAMemberClusterGetsAWarning(t *testing.T) {
 		"the registry cannot be read: no warnings": {admissionv1.Create, override("ghost"), "", registry(errors.New("not yet")), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := test.registry.validate(t.Context(), request(t, test.operation, "Federated", test.object, test.old))
+			got := validation{members: test.registry}.validate(t.Context(), request(t, test.operation, "Federated", test.object, test.old))
 			if !got.Allowed {
 				t.Fatalf("refused: %+v", got.Result)
 			}
@@ -83,7 +83,7 @@ func TestTheNumberOfWarningsIsBounded(t *testing.T) {
 	for range 14 {
 		spec.Overrides = append(spec.Overrides, v1alpha1.Override{Clusters: &v1alpha1.ClusterSelection{Names: []string{"ghost"}}})
 	}
-	none := Members(func(context.Context) ([]selection.Member, bool) { return nil, true })
+	none := validation{members: func(context.Context) ([]selection.Member, bool) { return nil, true }}
 	plan, err := rollout.Compile(rollout.Strategy{})
 	if err != nil {
 		t.Fatal(err)

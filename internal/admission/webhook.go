@@ -39,6 +39,12 @@ func Register(server webhook.Server, members Members, history *revision.HistoryK
 	server.Register(PathValidate, answering(reviews, validation{members, reinstallsOperators}.validate))
 }
 
+// validation is the validating webhook. reinstallsOperators is true if the manager was started with --reinstall-operators.
+type validation struct {
+	members             Members
+	reinstallsOperators bool
+}
+
 // mutation is the mutating webhook. It changes only the metadata of wrappers.
 type mutation struct{ history *revision.HistoryKey }
 
@@ -69,7 +75,7 @@ func (m mutation) mutate(_ context.Context, q *question) *admissionv1.AdmissionR
 
 // validate refuses a wrapper whose spec has a fault that the schema cannot find, and warns of settings that the author may
 // not intend. It accepts a wrapper that is being deleted, and an update that leaves the spec unchanged.
-func (m Members) validate(ctx context.Context, q *question) *admissionv1.AdmissionResponse {
+func (v validation) validate(ctx context.Context, q *question) *admissionv1.AdmissionResponse {
 	kind, err := q.wrapperKind()
 	if err != nil {
 		return unanswerable(err)
@@ -109,7 +115,7 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	}
 	if len(faults) == 0 {
 		response := allowed()
-		response.Warnings = m.warnings(ctx, before, spec, plan)
+		response.Warnings = v.warnings(ctx, before, spec, plan)
 		return response
 	}
 	refusal := apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.Group, Kind: string(kind)}, wrapper.Metadata.Name, faults)

@@ -4,6 +4,7 @@ package push
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -78,10 +79,7 @@ func (r *reinstalls) begin(key Key, desired *plan.Desired, report string) (due b
 	if same && now.Before(is.again) {
 		return false, nil, is.again.Sub(now)
 	}
-	announced = make(map[string]upgrade.Announcement, len(is.announced))
-	for name, one := range is.announced {
-		announced[name] = one
-	}
+	announced = maps.Clone(is.announced)
 	is.desired, is.report, is.again = desired, report, now.Add(reinstallInterval)
 	return true, announced, reinstallInterval
 }

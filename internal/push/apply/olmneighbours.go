@@ -79,10 +79,6 @@ func (n *neighbours) disturbs(ctx context.Context, it *item) (bool, error) {
 	return true, nil
 }
 
-// generatedBy is the annotation that OLM sets on a Subscription that it creates for a dependency. Such a Subscription
-// belongs to the owner of the Subscription that needs the dependency.
-const generatedBy = "olm.generated-by"
-
 // list returns the names of the item's neighbours that belong to other owners. It leaves out objects of this
 // wrapper, objects of an earlier wrapper of the same name, and Subscriptions that OLM created for a dependency.
 func (n *neighbours) list(ctx context.Context, it *item) (names []string, err error) {
@@ -90,8 +86,7 @@ func (n *neighbours) list(ctx context.Context, it *item) (names []string, err er
 	w := &n.desired.Wrapper
 	wrapper := marks.WrapperPath(w.Kind, w.Namespace, w.Name)
 	err = member.EachMetadata(ctx, n.conn, path, func(other *metav1.PartialObjectMetadata) error {
-		_, generated := other.Annotations[generatedBy]
-		if other.Name != it.object.Name && !generated && (other.Labels[v1alpha1.LabelUID] == "" || other.Annotations[v1alpha1.AnnotationWrapper] != wrapper) {
+		if other.Name != it.object.Name && !upgrade.IsGenerated(other) && (other.Labels[v1alpha1.LabelUID] == "" || other.Annotations[v1alpha1.AnnotationWrapper] != wrapper) {
 			names = append(names, other.Name)
 		}
 		return nil

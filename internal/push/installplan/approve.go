@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -23,39 +20,24 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// maxSubscriptions is the largest number of Subscriptions of one namespace that the manager reads. In a namespace with
-// more, it approves no plan.
-const maxSubscriptions = 500
-
-var (
-	subscriptionsGVR = schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: "subscriptions"}
-	csvsGVR          = schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: "clusterserviceversions"}
-	installPlansGVR  = schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: "installplans"}
-)
-
 // Targets are the target CSVs of a wrapper's Subscriptions: by namespace, then by the name of the Subscription.
 type Targets map[string]map[string]string
 
 // TargetsOf returns the targets in a rendering. A wrapper without spec.upgrade has none, and the result is then empty.
 func TargetsOf(rendering *render.Rendering) (Targets, error) {
+	all, err := rendering.Targets()
+	if err != nil {
+		return nil, err
+	}
 	targets := make(Targets)
-	for i := range rendering.Objects {
-		o := &rendering.Objects[i]
-		if o.GVK.GroupKind() != upgrade.Subscription {
+	for _, t := range all {
+		if t.CSV == "" {
 			continue
 		}
-		obj, err := o.Unstructured()
-		if err != nil {
-			return nil, err
+		if targets[t.Namespace] == nil {
+			targets[t.Namespace] = make(map[string]string)
 		}
-		target := upgrade.TargetOf(obj)
-		if target == "" {
-			continue
-		}
-		if targets[o.Namespace] == nil {
-			targets[o.Namespace] = make(map[string]string)
-		}
-		targets[o.Namespace][o.Name] = target
+		targets[t.Namespace][t.Name] = t.CSV
 	}
 	return targets, nil
 }
@@ -124,7 +106,7 @@ func approveIn(ctx context.Context, conn *member.Conn, wrapper types.UID, namesp
 
 // approveOne reads one InstallPlan, and approves it if package federate/upgrade allows that.
 func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, subscriptions []operators.Subscription, targets map[string]string) (*memberapi.Trouble, error) {
-	path := member.Path(installPlansGVR, namespace, name)
+	path := member.Path(memberapi.InstallPlans, namespace, name)
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), false)
 	if err != nil {
 		return refused("reading", "InstallPlan "+name, conn, err)
@@ -167,7 +149,7 @@ func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, 
 // hasSucceeded reports whether OLM can replace a CSV: its phase is Succeeded, or it is gone. The manager reads the CSV
 // itself, because the collector's report may be older than the last change of the phase.
 func hasSucceeded(ctx context.Context, conn *member.Conn, namespace, name string) (bool, *memberapi.Trouble, error) {
-	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(csvsGVR, namespace, name)...), false)
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(memberapi.ClusterServiceVersions, namespace, name)...), false)
 	if apierrors.IsNotFound(err) {
 		return true, nil, nil // OLM has no CSV to replace
 	}
@@ -192,50 +174,18 @@ func isChanged(err error) bool { return apierrors.IsInvalid(err) || apierrors.Is
 
 // list reads all Subscriptions of a namespace. trouble is the reason why it could not read them; nil if it could.
 func list(ctx context.Context, conn *member.Conn, namespace string) (found []operators.Subscription, trouble *memberapi.Trouble, err error) {
-	request := conn.REST().Get().AbsPath(member.Path(subscriptionsGVR, namespace, "")...).Param("limit", strconv.Itoa(maxSubscriptions))
-	answer, err := member.Do(ctx, request, false)
+	found, complete, err := memberapi.ListSubscriptions(ctx, conn, namespace)
 	if err != nil {
 		trouble, err = refused("listing", "Subscriptions of namespace "+namespace, conn, err)
 		return nil, trouble, err
 	}
-	list := &subscriptionList{}
-	if err := answer.IntoFields(operators.SubscriptionKind+"List", list); err != nil {
-		return nil, nil, fmt.Errorf("listing Subscriptions of namespace %s on member %s: %w", namespace, conn.Name(), err)
-	}
-	if list.Metadata.Continue != "" {
+	if !complete {
 		many := memberapi.Stalled(v1alpha1.ReasonInstallPlanBundlesOthers,
 			"namespace %s has more than %d Subscriptions, so the manager cannot read all of them and approves no InstallPlan there; use another namespace",
-			namespace, maxSubscriptions)
+			namespace, memberapi.MaxSubscriptions)
 		return nil, &many, nil
 	}
-	return list.subscriptions(), nil, nil
-}
-
-// subscriptionList has the fields of Subscriptions that the manager reads. It leaves out spec.config, because spec.config
-// has quantities: a user of the member can write a quantity that takes very long to parse.
-type subscriptionList struct {
-	Metadata struct{ Continue string }
-	Items    []struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              *struct {
-			Package             string `json:"name"`
-			InstallPlanApproval operators.Approval
-		}
-		Status operators.SubscriptionStatus
-	}
-}
-
-func (l *subscriptionList) subscriptions() []operators.Subscription {
-	all := make([]operators.Subscription, 0, len(l.Items))
-	for i := range l.Items {
-		from := &l.Items[i]
-		sub := operators.Subscription{ObjectMeta: from.ObjectMeta, Status: from.Status}
-		if from.Spec != nil {
-			sub.Spec = &operators.SubscriptionSpec{Package: from.Spec.Package, InstallPlanApproval: from.Spec.InstallPlanApproval}
-		}
-		all = append(all, sub)
-	}
-	return all
+	return found, nil, nil
 }
 
 // refused turns the API server's refusal into trouble. If err concerns the whole member instead, it returns an error.

@@ -104,7 +104,7 @@ func Release(ctx context.Context, conn *member.Conn, path []string, found *metav
 	}
 	for _, mark := range marks.Annotations {
 		if _, marked := found.Annotations[mark]; marked {
-			patch = append(patch, Operation{Op: "remove", Path: "/metadata/annotations/" + pointerKey(mark)})
+			patch = append(patch, Operation{Op: "remove", Path: AnnotationPointer(mark)})
 		}
 	}
 	body, err := json.Marshal(patch)
@@ -115,6 +115,9 @@ func Release(ctx context.Context, conn *member.Conn, path []string, found *metav
 		Param("fieldManager", v1alpha1.FieldManager+"-release").Body(body), true)
 	return err
 }
+
+// AnnotationPointer returns the JSON pointer of an annotation.
+func AnnotationPointer(key string) string { return "/metadata/annotations/" + pointerKey(key) }
 
 func pointerKey(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)

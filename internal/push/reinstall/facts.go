@@ -9,7 +9,6 @@ import (
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -20,23 +19,14 @@ import (
 
 // The largest numbers of objects of one namespace that the manager reads. Where there are more, it keeps the operator.
 const (
-	maxSubscriptions = 500
-	maxCSVs          = 200
-	maxPlans         = 50
-	maxCRDs          = 100
+	maxCSVs  = 200
+	maxPlans = 50
+	maxCRDs  = 100
 )
 
-func olm(resource string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: resource}
-}
-
 var (
-	subscriptionsGVR  = olm("subscriptions")
-	csvsGVR           = olm("clusterserviceversions")
-	installPlansGVR   = olm("installplans")
-	catalogSourcesGVR = olm("catalogsources")
-	groupsGVR         = schema.GroupVersionResource{Group: operators.GroupName, Version: "v1", Resource: "operatorgroups"}
-	packagesGVR       = schema.GroupVersionResource{Group: "packages.operators.coreos.com", Version: "v1", Resource: "packagemanifests"}
+	groupsGVR   = schema.GroupVersionResource{Group: operators.GroupName, Version: "v1", Resource: "operatorgroups"}
+	packagesGVR = schema.GroupVersionResource{Group: "packages.operators.coreos.com", Version: "v1", Resource: "packagemanifests"}
 )
 
 // reader reads objects of one namespace of a member. The first answer that it cannot use ends the reading: unread then says why.
@@ -70,9 +60,14 @@ func (r *reader) list(ctx context.Context, gvr schema.GroupVersionResource, kind
 		return fmt.Errorf("reading %s on member %s: %w", what, r.conn.Name(), err)
 	}
 	if *more != "" {
-		r.unread = fmt.Sprintf("namespace %s has more than %d %ss; use another namespace", r.namespace, most, kind)
+		r.tooMany(kind, most)
 	}
 	return nil
+}
+
+// tooMany notes that the namespace has more objects of a kind than the manager reads.
+func (r *reader) tooMany(kind string, most int) {
+	r.unread = fmt.Sprintf("namespace %s has more than %d %ss; use another namespace", r.namespace, most, kind)
 }
 
 // get reads one object into a pointer to a struct. found is false if the object does not exist. served is false if the member does
@@ -99,32 +94,14 @@ func (r *reader) get(ctx context.Context, path []string, kind, group, what strin
 // listMeta is the part of a list that tells whether it is complete.
 type listMeta struct{ Continue string }
 
-// subscriptions reads all Subscriptions of the namespace. It leaves out spec.config, because spec.config has quantities: a user of
-// the member can write a quantity that takes very long to parse.
+// subscriptions reads all Subscriptions of the namespace.
 func (r *reader) subscriptions(ctx context.Context) ([]operators.Subscription, error) {
-	var list struct {
-		Metadata listMeta
-		Items    []struct {
-			metav1.ObjectMeta `json:"metadata"`
-			Spec              *struct {
-				Name, Channel, Source, SourceNamespace, StartingCSV string
-				InstallPlanApproval                                 operators.Approval
-			}
-			Status operators.SubscriptionStatus
-		}
+	all, complete, err := memberapi.ListSubscriptions(ctx, r.conn, r.namespace)
+	if err != nil {
+		return nil, r.refused("Subscriptions of namespace "+r.namespace, operators.GroupName, err)
 	}
-	if err := r.list(ctx, subscriptionsGVR, operators.SubscriptionKind, maxSubscriptions, &list, &list.Metadata.Continue); err != nil {
-		return nil, err
-	}
-	all := make([]operators.Subscription, 0, len(list.Items))
-	for i := range list.Items {
-		from := &list.Items[i]
-		sub := operators.Subscription{ObjectMeta: from.ObjectMeta, Status: from.Status}
-		if s := from.Spec; s != nil {
-			sub.Spec = &operators.SubscriptionSpec{Package: s.Name, Channel: s.Channel, CatalogSource: s.Source, CatalogSourceNamespace: s.SourceNamespace,
-				StartingCSV: s.StartingCSV, InstallPlanApproval: s.InstallPlanApproval}
-		}
-		all = append(all, sub)
+	if !complete {
+		r.tooMany(operators.SubscriptionKind, memberapi.MaxSubscriptions)
 	}
 	return all, nil
 }
@@ -135,7 +112,7 @@ func (r *reader) csvs(ctx context.Context) ([]upgrade.CSV, error) {
 		Metadata listMeta
 		Items    []upgrade.CSVContent
 	}
-	if err := r.list(ctx, csvsGVR, operators.ClusterServiceVersionKind, maxCSVs, &list, &list.Metadata.Continue); err != nil {
+	if err := r.list(ctx, memberapi.ClusterServiceVersions, operators.ClusterServiceVersionKind, maxCSVs, &list, &list.Metadata.Continue); err != nil {
 		return nil, err
 	}
 	all := make([]upgrade.CSV, 0, len(list.Items))
@@ -170,7 +147,7 @@ func (r *reader) plans(ctx context.Context, is *upgrade.Facts, _ *operators.Subs
 		Metadata listMeta
 		Items    []operators.InstallPlan
 	}
-	err := r.list(ctx, installPlansGVR, operators.InstallPlanKind, maxPlans, &list, &list.Metadata.Continue)
+	err := r.list(ctx, memberapi.InstallPlans, operators.InstallPlanKind, maxPlans, &list, &list.Metadata.Continue)
 	is.Plans = list.Items
 	return err
 }
@@ -184,7 +161,7 @@ func (r *reader) source(ctx context.Context, is *upgrade.Facts, sub *operators.S
 			ConnectionState struct{ LastObservedState string }
 		}
 	}
-	_, _, err := r.get(ctx, member.Path(catalogSourcesGVR, sub.Spec.CatalogSourceNamespace, sub.Spec.CatalogSource), operators.CatalogSourceKind, operators.GroupName,
+	_, _, err := r.get(ctx, member.Path(memberapi.CatalogSources, sub.Spec.CatalogSourceNamespace, sub.Spec.CatalogSource), operators.CatalogSourceKind, operators.GroupName,
 		"CatalogSource "+sub.Spec.CatalogSourceNamespace+"/"+sub.Spec.CatalogSource, &source)
 	is.Catalog.IsHealthy = source.Status.ConnectionState.LastObservedState == "READY"
 	return err

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -57,9 +57,9 @@ func (r *record) of(subscription string) *upgrade.Begun {
 
 // write records that a reinstall begins. The API server refuses the write (409 or 422) if the Delivery has changed since the record was read.
 func (r *record) write(ctx context.Context, conn *member.Conn, subscription string, begun *upgrade.Begun) error {
-	next := make(map[string]upgrade.Begun, len(r.begun)+1)
-	for name, one := range r.begun {
-		next[name] = one
+	next := maps.Clone(r.begun)
+	if next == nil {
+		next = make(map[string]upgrade.Begun, 1)
 	}
 	next[subscription] = *begun
 	text, err := json.Marshal(next)
@@ -73,8 +73,7 @@ func (r *record) write(ctx context.Context, conn *member.Conn, subscription stri
 	if len(r.delivery.Annotations) == 0 {
 		patch = append(patch, memberapi.Operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{v1alpha1.AnnotationReinstalls: string(text)}})
 	} else {
-		key := strings.NewReplacer("~", "~0", "/", "~1").Replace(v1alpha1.AnnotationReinstalls)
-		patch = append(patch, memberapi.Operation{Op: "add", Path: "/metadata/annotations/" + key, Value: string(text)})
+		patch = append(patch, memberapi.Operation{Op: "add", Path: memberapi.AnnotationPointer(v1alpha1.AnnotationReinstalls), Value: string(text)})
 	}
 	_, err = memberapi.PatchDelivery(ctx, conn, r.delivery.Name, patch)
 	return err

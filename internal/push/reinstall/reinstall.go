@@ -60,17 +60,13 @@ type Result struct {
 
 // TargetsOf returns the targets of all Subscriptions in a rendering.
 func TargetsOf(rendering *render.Rendering) (map[string]string, error) {
-	targets := make(map[string]string)
-	for i := range rendering.Objects {
-		o := &rendering.Objects[i]
-		if o.GVK.GroupKind() != upgrade.Subscription {
-			continue
-		}
-		obj, err := o.Unstructured()
-		if err != nil {
-			return nil, err
-		}
-		targets[o.Name] = upgrade.TargetOf(obj)
+	all, err := rendering.Targets()
+	if err != nil {
+		return nil, err
+	}
+	targets := make(map[string]string, len(all))
+	for _, t := range all {
+		targets[t.Name] = t.CSV
 	}
 	return targets, nil
 }
@@ -199,11 +195,11 @@ func (a *Attempt) begin(ctx context.Context, record *record, o *upgrade.Operator
 		return closed.Message, nil
 	}
 	for _, csv := range removal.CSVs {
-		if kept, err = a.tryDelete(ctx, csvsGVR, operators.ClusterServiceVersionKind, csv); kept != "" || err != nil {
+		if kept, err = a.tryDelete(ctx, memberapi.ClusterServiceVersions, operators.ClusterServiceVersionKind, csv); kept != "" || err != nil {
 			return kept, err
 		}
 	}
-	if kept, err = a.tryDelete(ctx, subscriptionsGVR, operators.SubscriptionKind, removal.Subscription); kept != "" || err != nil {
+	if kept, err = a.tryDelete(ctx, memberapi.Subscriptions, operators.SubscriptionKind, removal.Subscription); kept != "" || err != nil {
 		return kept, err
 	}
 	if !a.IsDesired() {
@@ -237,9 +233,9 @@ func (a *Attempt) tryDelete(ctx context.Context, gvr schema.GroupVersionResource
 
 // remove removes the object that the decision names.
 func (a *Attempt) remove(ctx context.Context, is Result) (Result, error) {
-	gvr, kind := subscriptionsGVR, operators.SubscriptionKind
+	gvr, kind := memberapi.Subscriptions, operators.SubscriptionKind
 	if is.NextIsCSV {
-		gvr, kind = csvsGVR, operators.ClusterServiceVersionKind
+		gvr, kind = memberapi.ClusterServiceVersions, operators.ClusterServiceVersionKind
 	}
 	path := member.Path(gvr, a.Desired.Wrapper.Namespace, is.Next.Name)
 	err := memberapi.DeleteExactly(ctx, a.Conn, path, metav1.Preconditions{UID: &is.Next.UID, ResourceVersion: &is.ResourceVersion})

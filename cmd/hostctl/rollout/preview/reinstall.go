@@ -53,18 +53,14 @@ func targetsOf(variant *render.Variant) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	targets := make(map[string]string)
-	for i := range made.Objects {
-		o := &made.Objects[i]
-		if o.GVK.GroupKind() != upgrade.Subscription {
-			continue
-		}
-		obj, err := o.Unstructured()
-		if err != nil {
-			return nil, err
-		}
-		if target := upgrade.TargetOf(obj); target != "" {
-			targets[o.Name] = target
+	all, err := made.Targets()
+	if err != nil {
+		return nil, err
+	}
+	targets := make(map[string]string, len(all))
+	for _, t := range all {
+		if t.CSV != "" {
+			targets[t.Name] = t.CSV
 		}
 	}
 	return targets, nil
