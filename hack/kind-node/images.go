@@ -119,7 +119,7 @@ func (p podImages) store(ctx context.Context) error {
 	bases := map[string]v1.Image{"": empty.Image}
 	for _, image := range images {
 		if _, ok := bases[image.base]; !ok {
-			if bases[image.base], err = withFolder(empty.Image, image.base, ""); err != nil {
+			if bases[image.base], err = withFolder(empty.Image, image.base); err != nil {
 				return err
 			}
 		}

@@ -3,12 +3,17 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -16,31 +21,42 @@ import (
 )
 
 // withFile returns the image with a further layer, which has one executable. from is the path of the executable on this machine, and
-// to is its path in the image.
+// to is its path in the image. The image keeps the content in memory.
 func withFile(image v1.Image, from, to string) (v1.Image, error) {
-	dir, err := os.MkdirTemp("", "kind-node-layer-")
+	content, err := os.ReadFile(from)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(to)), 0o755); err != nil {
+	var packed bytes.Buffer
+	w := tar.NewWriter(&packed)
+	headers := []*tar.Header{{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(to, "/"), Mode: 0o755, Size: int64(len(content))}}
+	for dir := path.Dir(headers[0].Name); dir != "."; dir = path.Dir(dir) {
+		headers = append(headers, &tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755})
+	}
+	slices.Reverse(headers) // a folder comes before what is in it
+	for _, header := range headers {
+		if err := w.WriteHeader(header); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := w.Write(content); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	if err := install(from, filepath.Join(dir, to), 0o755); err != nil {
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil },
+		tarball.WithCompressionLevel(gzip.BestSpeed), tarball.WithCompressedCaching)
+	if err != nil {
 		return nil, err
 	}
-	return withFolder(image, dir, filepath.Join(dir+".tar"))
+	return mutate.AppendLayers(image, layer)
 }
 
 // withFolder returns the image with a further layer: all files of a folder, with owners, modes and links. GNU tar packs them into the
-// file at the path archive; "" means the path DIR.tar. That file must stay as long as the image is used.
-func withFolder(image v1.Image, dir, archive string) (v1.Image, error) {
-	if archive == "" {
-		archive = dir + ".tar"
-	}
+// file DIR.tar, which must stay as long as the image is used.
+func withFolder(image v1.Image, dir string) (v1.Image, error) {
+	archive := dir + ".tar"
 	if said, err := exec.Command("tar", "--directory", dir, "--numeric-owner", "--one-file-system", "--create", "--file", archive, ".").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("packing %s: %w\n%s", dir, err, said)
 	}

@@ -199,7 +199,7 @@ func (n node) writeManifests(context.Context) error {
 // load packs the node's files as an image, and loads the image into the engine. archive is the path of the packed image, and inputs the
 // digest of everything from which it was built.
 func (n node) load(ctx context.Context, archive, inputs string) error {
-	image, err := withFolder(empty.Image, n.dir, "")
+	image, err := withFolder(empty.Image, n.dir)
 	if err != nil {
 		return err
 	}
