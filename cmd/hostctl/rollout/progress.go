@@ -153,8 +153,14 @@ func (t *Target) describe(p *progress, w v1alpha1.Wrapper) {
 	}
 	p.Revision, p.State, p.Wave, p.Since, p.WaitingFor = r.Revision, r.State, r.Wave, r.Since, r.WaitingFor
 	p.Message = report.NewRollout(r, messages.ApproveCommand(t.kind, t.namespace, t.name)).Message
-	if p.WaitingFor == v1alpha1.ReasonSuspended && w.WrapperSpec().Suspend == v1alpha1.SuspendRollout {
-		p.Message += fmt.Sprintf("; `%s` lets the rollout go on", t.commandLine("resume"))
+	if p.WaitingFor == v1alpha1.ReasonSuspended {
+		switch w.WrapperSpec().Suspend {
+		case v1alpha1.SuspendRollout:
+			p.Message += fmt.Sprintf("; `%s` lets the rollout go on", t.commandLine("resume"))
+		case v1alpha1.SuspendAll:
+			p.Message += fmt.Sprintf("; `%s --all` lets all writes go on", t.commandLine("resume"))
+		case v1alpha1.SuspendNone: // the manager has not seen it yet
+		}
 	}
 	p.WaitsForPerson = p.isStopped() || p.WaitingFor == v1alpha1.ReasonWaveNeedsApproval || p.WaitingFor == v1alpha1.ReasonSuspended
 }

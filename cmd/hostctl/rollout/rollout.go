@@ -39,7 +39,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 host. To let a wave begin, see hostctl approve --wave.`,
 		Example: `  hostctl rollout preview -f shop.yaml          # what the change would do, and in which order
   hostctl rollout status shop -n shop -w        # until it is complete, or has failed
-  hostctl rollout suspend shop -n shop          # no further wave begins
+  hostctl rollout suspend shop -n shop          # no further wave begins; with --all no write either
   hostctl rollout history shop -n shop          # its revisions
   hostctl rollout undo shop -n shop             # back to the last good one
   hostctl rollout retry shop -n shop            # after a failure whose cause is gone`,

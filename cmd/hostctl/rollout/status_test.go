@@ -70,7 +70,7 @@ func TestStatusNamesTheReasonOfAWaitAndTheRemedy(t *testing.T) {
 		"an approval": {asIs, exit.Waits, "is Progressing in wave last since 2m: `hostctl approve web -n shop --wave last` lets wave last begin (WaveNeedsApproval)"},
 		"suspended":   {suspended, exit.Waits, "; `hostctl rollout resume web -n shop` lets the rollout go on (Suspended)"},
 		"suspended with every write": {func(w *v1alpha1.Federated) { suspended(w); w.Spec.Suspend = v1alpha1.SuspendAll }, exit.Waits,
-			"spec.suspend is Rollout or All (Suspended)"},
+			"; `hostctl rollout resume web -n shop --all` lets all writes go on (Suspended)"},
 		"paused": {paused, exit.Waits, "fed-web-4 failed in wave canary on cluster east (Invalid): change the spec, or run `hostctl approve web -n shop --retry` to try fed-web-4 again"},
 		"back at the last good revision": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.State = v1alpha1.RolloutRolledBack }, exit.Waits,
 			"the fleet is back at fed-web-2"},

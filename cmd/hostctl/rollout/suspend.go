@@ -17,6 +17,8 @@ import (
 type SuspendOptions struct {
 	Target
 
+	// All makes suspend set spec.suspend to All, and lets resume take All back.
+	All    bool
 	DryRun bool
 }
 
@@ -25,32 +27,47 @@ func newSuspend(streams genericiooptions.IOStreams) *SuspendOptions {
 }
 
 func newSuspendCommand(o *SuspendOptions) *cobra.Command {
-	return o.command(v1alpha1.SuspendRollout, &cobra.Command{
+	cmd := o.command(func() v1alpha1.SuspendPolicy {
+		if o.All {
+			return v1alpha1.SuspendAll
+		}
+		return v1alpha1.SuspendRollout
+	}, &cobra.Command{
 		Use:   "suspend NAME | cfed/NAME",
-		Short: "Let no further wave of a wrapper begin",
+		Short: "Let no further wave of a wrapper begin, or stop all its writes",
 		Long: `suspend sets spec.suspend to Rollout: no further wave begins, and repairs go on. A wave that has begun goes on to its end, and so
-does a rollback. spec.suspend: All stops every write of the wrapper; set it with kubectl.`,
-		Example: `  hostctl rollout suspend shop -n shop`,
+does a rollback.
+
+With --all it sets spec.suspend to All, for a wrapper with or without spec.rollout: the manager changes nothing on any member for this
+wrapper. No repair, removal, rollback or approval of an InstallPlan goes on, also not in a wave that has begun.`,
+		Example: `  hostctl rollout suspend shop -n shop
+  hostctl rollout suspend shop -n shop --all`,
 	})
+	cmd.Flags().BoolVar(&o.All, "all", false, "stop all writes to members, and not only the next waves")
+	return cmd
 }
 
 func newResumeCommand(o *SuspendOptions) *cobra.Command {
-	return o.command(v1alpha1.SuspendNone, &cobra.Command{
-		Use:     "resume NAME | cfed/NAME",
-		Short:   "Resume a suspended rollout: its next waves may begin",
-		Long:    `resume sets spec.suspend to None, if it is Rollout. It does not lift spec.suspend: All.`,
-		Example: `  hostctl rollout resume shop -n shop`,
+	cmd := o.command(func() v1alpha1.SuspendPolicy { return v1alpha1.SuspendNone }, &cobra.Command{
+		Use:   "resume NAME | cfed/NAME",
+		Short: "Resume a suspended rollout: its next waves may begin",
+		Long: `resume sets spec.suspend to None, if it is Rollout. With --all it does so if it is All, too. Then everything that has waited goes out:
+members that differ from their target are changed at once, as far as the rollout lets them.`,
+		Example: `  hostctl rollout resume shop -n shop
+  hostctl rollout resume shop -n shop --all`,
 	})
+	cmd.Flags().BoolVar(&o.All, "all", false, "take spec.suspend: All back, too")
+	return cmd
 }
 
-// command makes cmd set spec.suspend to policy, and adds its flags.
-func (o *SuspendOptions) command(policy v1alpha1.SuspendPolicy, cmd *cobra.Command) *cobra.Command {
+// command makes cmd set spec.suspend to the result of policy, and adds the flags of both commands.
+func (o *SuspendOptions) command(policy func() v1alpha1.SuspendPolicy, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.Complete(args[0]); err != nil {
 			return err
 		}
-		return o.Run(cmd.Context(), policy)
+		return o.Run(cmd.Context(), policy())
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "let the API server check the change, and write nothing")
 	o.addTo(cmd)
@@ -72,10 +89,11 @@ func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy)
 	case present == policy:
 		_, _ = fmt.Fprintf(o.ErrOut, "• %s: spec.suspend is %s already\n", title, policy)
 		return nil
-	case present == v1alpha1.SuspendAll:
-		return fmt.Errorf("changing spec.suspend of %s: it is All, which stops every write and not only the rollout; to resume all writes, run `%s`", title, o.liftCommand())
+	case present == v1alpha1.SuspendAll && !o.All:
+		return fmt.Errorf("changing spec.suspend of %s: it is All, which stops every write and not only the rollout; to resume all writes, run `%s`",
+			title, o.commandLine("resume")+" --all")
 	case policy == v1alpha1.SuspendRollout && !spec.Rollout.IsPaced():
-		return fmt.Errorf("suspending the rollout of %s: %w", title, errNoRollout)
+		return fmt.Errorf("suspending the rollout of %s: %w; to stop all its writes, run `%s`", title, errNoRollout, o.commandLine("suspend")+" --all")
 	case w.GetDeletionTimestamp() != nil:
 		return fmt.Errorf("changing spec.suspend of %s: %w", title, errDeleted)
 	}
@@ -90,13 +108,4 @@ func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy)
 		_, _ = fmt.Fprintf(o.ErrOut, "• wave %s has begun, and continues to its end\n", r.Wave)
 	}
 	return nil
-}
-
-// liftCommand returns the kubectl command that changes `suspend: All` to `suspend: None`.
-func (o *SuspendOptions) liftCommand() string {
-	const patch = ` --type merge -p '{"spec":{"suspend":"None"}}'`
-	if o.kind == v1alpha1.KindClusterFederated {
-		return "kubectl patch clusterfederated " + o.name + patch
-	}
-	return "kubectl patch federated " + o.name + " -n " + o.namespace + patch
 }
