@@ -76,7 +76,7 @@ spec: {message: Hello, recipients: [ada]}`, demooperator.GroupVersion, demoopera
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic"), build.ConfigMap("settings", "colour", "blue")))
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(podsWithin).Should(And(
 			haveLine(with.Name, v1alpha1.StateHealthy, ""), haveVersion(with.Name, "v1.0.0"),
-			haveLine(without.Name, v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, "Subscription")))
+			haveLine(without.Name, v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, "does not serve OperatorGroup in operators.coreos.com/v1")))
 		Eventually(ctx, without.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("blue"))
 	}, SpecTimeout(specWithin))
 

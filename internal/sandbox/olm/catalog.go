@@ -11,12 +11,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// Channel is the channel of the package demo-operator. Every version is in it.
+// Channel is the default channel of every package. A bundle is in it, unless the bundle names other channels.
 const Channel = "stable"
 
 // These types are OLM's file-based catalog format, as far as this package needs it: a stream of JSON documents, whose schema tells their type.
@@ -60,7 +61,9 @@ type Bundle struct {
 	// Package is the operator; "" means the demo operator. Any other operator has a Deployment and no kind of its own. All bundles of a
 	// catalog have the same.
 	Package string
-	// Replaces is the version that OLM upgrades to this one; "" means the version of the bundle before it.
+	// Channels are the channels that have the bundle; nil means Channel alone.
+	Channels []string
+	// Replaces is the version that OLM upgrades to this one; "" means the version of the bundle before it in the channel.
 	Replaces string
 	// Skips are versions that OLM upgrades to this one, too. It never installs them.
 	Skips []string
@@ -82,33 +85,48 @@ func (b Bundle) operator() string { return cmp.Or(b.Package, demooperator.Name) 
 // csvName returns the name of a version's bundle, of the operator of this bundle.
 func (b Bundle) csvName(version string) string { return b.operator() + "." + version }
 
-// renderCatalog returns a catalog with these bundles, at least one. Each bundle replaces the one before it, unless it says what it replaces.
+// renderCatalog returns a catalog with these bundles, at least one. In its channels, each bundle replaces the one before it, unless it
+// says what it replaces.
 func renderCatalog(bundles []Bundle) ([]byte, error) {
 	operator := bundles[0].operator()
-	channel := channelEntry{Schema: "olm.channel", Package: operator, Name: Channel}
-	documents := []any{packageEntry{
-		Schema: "olm.package", Name: operator, DefaultChannel: Channel, Description: description,
-	}}
+	var channels []*channelEntry
 	var entries []any
-	replaces := ""
 	for _, bundle := range bundles {
-		name := bundle.csvName(bundle.Version)
-		if bundle.Replaces != "" {
-			replaces = bundle.csvName(bundle.Replaces)
-		}
-		entry, err := newBundle(bundle, replaces)
-		if err != nil {
-			return nil, fmt.Errorf("rendering bundle %s: %w", name, err)
-		}
-		entries = append(entries, entry)
-		step := upgrade{Name: name, Replaces: replaces, SkipRange: bundle.SkipRange}
+		step := upgrade{Name: bundle.csvName(bundle.Version), SkipRange: bundle.SkipRange}
 		for _, version := range bundle.Skips {
 			step.Skips = append(step.Skips, bundle.csvName(version))
 		}
-		channel.Entries = append(channel.Entries, step)
-		replaces = name
+		names := bundle.Channels
+		if names == nil {
+			names = []string{Channel}
+		}
+		for _, name := range names {
+			at := slices.IndexFunc(channels, func(c *channelEntry) bool { return c.Name == name })
+			if at < 0 {
+				at, channels = len(channels), append(channels, &channelEntry{Schema: "olm.channel", Package: operator, Name: name})
+			}
+			channel := channels[at]
+			switch {
+			case bundle.Replaces != "":
+				step.Replaces = bundle.csvName(bundle.Replaces)
+			case len(channel.Entries) > 0:
+				step.Replaces = channel.Entries[len(channel.Entries)-1].Name
+			default:
+				step.Replaces = ""
+			}
+			channel.Entries = append(channel.Entries, step)
+		}
+		entry, err := newBundle(bundle, step.Replaces)
+		if err != nil {
+			return nil, fmt.Errorf("rendering bundle %s: %w", step.Name, err)
+		}
+		entries = append(entries, entry)
 	}
-	documents = append(append(documents, channel), entries...)
+	documents := []any{packageEntry{Schema: "olm.package", Name: operator, DefaultChannel: Channel, Description: description}}
+	for _, channel := range channels {
+		documents = append(documents, channel)
+	}
+	documents = append(documents, entries...)
 
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -34,6 +34,11 @@ func documentsOf(t *testing.T, versions ...string) []catalogDocument {
 	for _, version := range versions {
 		bundles = append(bundles, Bundle{Version: version})
 	}
+	return documentsWith(t, bundles)
+}
+
+func documentsWith(t *testing.T, bundles []Bundle) []catalogDocument {
+	t.Helper()
 	content, err := renderCatalog(bundles)
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +73,24 @@ func TestCatalogIsOnePackageWithALineOfUpgrades(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, documents[1].Entries); diff != "" {
 		t.Errorf("upgrades (-want +got):\n%s", diff)
+	}
+}
+
+func TestABundleIsInTheChannelsThatItNames(t *testing.T) {
+	documents := documentsWith(t, []Bundle{{Version: "v1.0.0", Channels: []string{"stable", "fast"}}, {Version: "v1.1.0"}, {Version: "v2.0.0", Channels: []string{"fast"}}})
+	got := map[string][]upgrade{}
+	for _, d := range documents {
+		if d.Schema == "olm.channel" {
+			got[d.Name] = d.Entries
+		}
+	}
+	first := upgrade{Name: "demo-operator.v1.0.0"}
+	want := map[string][]upgrade{
+		"stable": {first, {Name: "demo-operator.v1.1.0", Replaces: "demo-operator.v1.0.0"}},
+		"fast":   {first, {Name: "demo-operator.v2.0.0", Replaces: "demo-operator.v1.0.0"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("upgrades by channel (-want +got):\n%s", diff)
 	}
 }
 

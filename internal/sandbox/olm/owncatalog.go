@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// ServeOwn serves a further catalog of the demo operator on a cluster, and returns its address for a CatalogSource. The catalog has these bundles in one
-// channel, and each replaces the one before it. A bundle may have a version for which no program exists. Subscriptions to the
+// ServeOwn serves a further catalog of the demo operator on a cluster, and returns its address for a CatalogSource. The catalog has these bundles, and
+// each replaces the one before it in its channel. A bundle may have a version for which no program exists. Subscriptions to the
 // sandbox's catalog do not see these bundles.
 //
 // The supervisor runs the server as a process with the returned name, until the caller removes that process. Another call with the same
