@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
@@ -63,8 +65,32 @@ func TestTheCompiledInKindsAreThoseOfARealAPIServer(t *testing.T) {
 	}
 }
 
-// An older member, or a member that has switched off an API, may lack a built-in kind.
+// An older member, or a member that has switched off an API, may lack a built-in kind. If it serves other kinds of the same group and
+// version, its answer is a Status that names nothing.
 func TestABuiltInKindThatAMemberLacksIsReportedAndDelaysNoOtherObject(t *testing.T) {
+	for name, unserved := range map[string]func(*http.Request) *http.Response{
+		"it serves nothing of the group": func(req *http.Request) *http.Response {
+			return &http.Response{StatusCode: http.StatusNotFound, Request: req, Header: http.Header{"Content-Type": []string{"text/plain"}},
+				Body: io.NopCloser(strings.NewReader("404 page not found\n"))}
+		},
+		"it serves other kinds of the group": func(req *http.Request) *http.Response {
+			if req.URL.Path == "/apis/batch/v1" {
+				return &http.Response{StatusCode: http.StatusOK, Request: req, Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(strings.NewReader(
+					`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"batch/v1","resources":[{"name":"jobs","namespaced":true,"kind":"Job","verbs":["get"]}]}`))}
+			}
+			if !strings.Contains(req.URL.Path, "/cronjobs") {
+				return nil
+			}
+			return refusal(req, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound,
+				Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{}}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) { lackCronJobs(t, unserved) })
+	}
+}
+
+func lackCronJobs(t *testing.T, unserved func(*http.Request) *http.Response) {
+	t.Helper()
 	s := newSite(t)
 	lacking := atomic.Bool{}
 	lacking.Store(true)
@@ -72,8 +98,7 @@ func TestABuiltInKindThatAMemberLacksIsReportedAndDelaysNoOtherObject(t *testing
 		if !lacking.Load() || !strings.HasPrefix(req.URL.Path, "/apis/batch") {
 			return nil
 		}
-		return &http.Response{StatusCode: http.StatusNotFound, Request: req, Header: http.Header{"Content-Type": []string{"text/plain"}},
-			Body: io.NopCloser(strings.NewReader("404 page not found\n"))}
+		return unserved(req)
 	}
 	want := s.want(configMap("a", "1"), `{apiVersion: batch/v1, kind: CronJob, metadata: {name: j}, spec: {schedule: "0 0 * * *", jobTemplate: {spec: {template:
 		{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`)
@@ -95,5 +120,24 @@ func TestABuiltInKindThatAMemberLacksIsReportedAndDelaysNoOtherObject(t *testing
 	s.eventually(s.leave())
 	if s.get("batch/v1", "CronJob", "j") != nil {
 		t.Error("the CronJob was not removed after its API was back")
+	}
+}
+
+// The author of a webhook chooses the code of a refusal. A 404 must not count as proof that the object is gone.
+func TestARemovalThatAWebhookRefusesWith404IsTriedAgain(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if req.Method != http.MethodDelete {
+			return nil
+		}
+		return refusal(req, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+			Message: `admission webhook "w.example.com" denied the request: not found in the register`, Details: &metav1.StatusDetails{Name: "a", Kind: "configmaps"}}})
+	}
+	s.mustFail(s.leave(), v1alpha1.ReasonRefused, "ConfigMap a")
+	s.wire.answer = nil
+	s.eventually(s.leave())
+	if s.get("v1", "ConfigMap", "a") != nil {
+		t.Error("the ConfigMap was not removed after the webhook allowed it")
 	}
 }

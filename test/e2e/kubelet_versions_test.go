@@ -52,7 +52,7 @@ spec:
 		web := running("web", "serve")
 		Expect(unstructured.SetNestedField(web.Object, "none", "spec", "template", "spec", "schedulingGroup", "podGroupName")).To(Succeed())
 		w := author(ctx, build.Federated("web").In(shop).To("member-2", kindclusters.OtherMember).With(web, build.ConfigMap("settings", "colour", "blue")))
-		Eventually(ctx, reread(ctx, w)).WithTimeout(podsWithin).Should(haveLine(kindclusters.OtherMember, v1alpha1.StateStalled, "", "schedulingGroup"))
+		Eventually(ctx, reread(ctx, w)).WithTimeout(podsWithin).Should(haveLine(kindclusters.OtherMember, v1alpha1.StateStalled, v1alpha1.ReasonInvalid, "schedulingGroup"))
 		Eventually(ctx, fleet.Member(kindclusters.OtherMember).field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("blue"))
 	})
 })

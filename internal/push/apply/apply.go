@@ -195,22 +195,26 @@ func (r *refusals) refused(ctx context.Context, it *item, uid types.UID, err err
 	if !memberapi.AnsweredAbout(it.entry.Group, err) {
 		return fmt.Errorf("applying %s to member %s: %w", it, r.conn.Name(), err)
 	}
-	if apierrors.IsNotFound(err) {
-		// Either the member does not serve the kind any more, because its CRD was deleted after the step resolve, or the
-		// object's namespace is gone.
-		if memberapi.IsPathGone(err) {
-			r.conn.DoubtMapping(it.groupKind())
-		}
-		r.reject(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
-			"%s: the member does not serve %s any more, or its namespace is gone", it, it.entry.Kind))
-		return nil
-	}
 	t := memberapi.Explain("applying", it.String(), err)
+	if apierrors.IsNotFound(err) && !memberapi.IsPolicy(err.Error()) { // the author of a webhook may choose 404, too
+		t = r.unserved(it, err)
+	}
 	if t.Reason == v1alpha1.ReasonImmutableField && it.object.Replace && uid != "" && prune.MayReplace(it.groupKind()) {
 		return r.replace(ctx, it, uid)
 	}
 	r.reject(t)
 	return nil
+}
+
+// unserved explains a 404 to an apply. The member lacks a built-in kind, or the kind's CRD was deleted after the step resolve, or the
+// object's namespace is gone.
+func (r *refusals) unserved(it *item, err error) memberapi.Trouble {
+	if !memberapi.IsPathGone(err) {
+		return memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed, "%s: its namespace has gone from the member; the manager tries again", it)
+	}
+	r.conn.DoubtMapping(it.groupKind())
+	return memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
+		"%s: the member does not serve %s in %s; the manager looks the kind up again", it, it.entry.Kind, it.object.GVK.GroupVersion())
 }
 
 // reject adds the trouble of an object whose apply the API server refused, and counts it.

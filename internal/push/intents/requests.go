@@ -27,7 +27,7 @@ type requests struct {
 // get reads a Delivery from the member; nil when the member has none of this name.
 func (r *requests) get(ctx context.Context, name string) (*v1alpha1.Delivery, error) {
 	found, err := memberapi.ReadDelivery(ctx, r.conn, name)
-	if apierrors.IsNotFound(err) && !memberapi.IsPathGone(err) {
+	if memberapi.IsAbsent(err) {
 		return nil, nil
 	}
 	return found, err

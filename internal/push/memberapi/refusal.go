@@ -96,7 +96,7 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 	case isOwnPolicy(words):
 		_, why, _ := strings.Cut(words, "denied request: ")
 		return Stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member's policy for Fairlead refuses the write: %s", object, plan.Quote(why))
-	case isPolicy(words):
+	case IsPolicy(words):
 		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, quoted)
 	case isForm(words) && isOfSecret(object):
 		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, plan.Quote(withoutValue(words)))
@@ -152,9 +152,9 @@ func isOwnPolicy(words string) bool {
 	return strings.Contains(words, "ValidatingAdmissionPolicy '"+v1alpha1.AdmissionPolicy+"' with binding '"+v1alpha1.AdmissionPolicy+"' denied request: ")
 }
 
-// isPolicy reports whether a policy or a webhook on the member refused a request. Explain calls it before it reads the
+// IsPolicy reports whether a policy or a webhook on the member refused a request. Explain calls it before it reads the
 // status code, because the author of a policy chooses code, reason and message, and may choose those of another error.
-func isPolicy(words string) bool {
+func IsPolicy(words string) bool {
 	return strings.Contains(words, "ValidatingAdmissionPolicy '") && strings.Contains(words, "denied request") ||
 		strings.Contains(words, "admission webhook \"") && strings.Contains(words, "denied the request")
 }

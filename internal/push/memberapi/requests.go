@@ -5,6 +5,7 @@ package memberapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -47,9 +48,21 @@ func CRDPath(name string) []string {
 }
 
 // IsPathGone reports whether a 404 means that the API server does not serve the URL path. The object may then still
-// exist. A 404 for an absent object has a Status as its body, and a 404 for an unknown path has plain text.
+// exist. The Status of an absent object names the object, or its namespace. An unknown path has plain text, or, if the
+// API server serves other kinds of the same group and version, a Status that names nothing.
 func IsPathGone(err error) bool {
-	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// IsAbsent reports whether an error proves that the object of a request does not exist: a 404 of the API server itself about a path that
+// it serves. The author of a webhook may refuse a request with 404, too.
+func IsAbsent(err error) bool {
+	return apierrors.IsNotFound(err) && !IsPathGone(err) && !IsPolicy(err.Error())
 }
 
 // DeleteExactly deletes an object if it still has the uid and the resourceVersion that the preconditions name. A nil

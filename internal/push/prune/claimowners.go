@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -134,7 +133,7 @@ func (c *claimRetention) retain(ctx context.Context, r *Removal, path []string, 
 		}
 	}
 	switch {
-	case apierrors.IsNotFound(err) && !memberapi.IsPathGone(err):
+	case memberapi.IsAbsent(err):
 		r.Gone = true
 		return false, true, nil
 	case err != nil && memberapi.Answered(err):

@@ -128,7 +128,7 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 // the member as a whole, and refused returns it.
 func (p *Pruner) refused(r *Removal, verb string, err error) error {
 	switch {
-	case apierrors.IsNotFound(err):
+	case memberapi.IsAbsent(err):
 		r.Gone = true
 		return nil
 	case memberapi.AnsweredAbout(r.Entry.Group, err):
@@ -250,7 +250,7 @@ func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *m
 	// The API server may have accepted the deletion and still wait for finalizers, so read the object again.
 	left, err := memberapi.Metadata(ctx, p.conn, path)
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && left.UID != found.UID:
+	case memberapi.IsAbsent(err) || err == nil && left.UID != found.UID:
 		r.Gone = true
 	case err == nil || memberapi.AnsweredAbout(r.Entry.Group, err):
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted on the member%s", r, memberapi.HeldBy(left)))

@@ -72,7 +72,7 @@ func (l *locator) withoutKind(ctx context.Context, r *Removal) error {
 					"If you delete it, you delete every object of the kind", r, name))
 			return nil
 		}
-		if apierrors.IsNotFound(err) && !memberapi.IsPathGone(err) {
+		if memberapi.IsAbsent(err) {
 			err = nil
 		}
 	}
