@@ -89,8 +89,24 @@ func TestABuiltInKindThatAMemberLacksIsReportedAndDelaysNoOtherObject(t *testing
 	}
 }
 
+const cronJob = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: j}, spec: {schedule: "0 0 * * *", jobTemplate: {spec: {template:
+	{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`
+
+// lackCronJobs pushes a CronJob to a member that answers requests for CronJobs with unserved.
 func lackCronJobs(t *testing.T, unserved func(*http.Request) *http.Response) {
 	t.Helper()
+	never := newSite(t)
+	never.wire.answer = func(req *http.Request) *http.Response {
+		if !strings.HasPrefix(req.URL.Path, "/apis/batch") {
+			return nil
+		}
+		return unserved(req)
+	}
+	for range 2 {
+		never.mustFail(never.want(configMap("a", "1"), cronJob), v1alpha1.ReasonAPINotServed, "CronJob j: the member does not serve CronJob in batch/v1")
+	}
+	never.eventually(never.leave()) // no removal waits for a kind that the member has never served
+
 	s := newSite(t)
 	lacking := atomic.Bool{}
 	lacking.Store(true)
@@ -100,8 +116,7 @@ func lackCronJobs(t *testing.T, unserved func(*http.Request) *http.Response) {
 		}
 		return unserved(req)
 	}
-	want := s.want(configMap("a", "1"), `{apiVersion: batch/v1, kind: CronJob, metadata: {name: j}, spec: {schedule: "0 0 * * *", jobTemplate: {spec: {template:
-		{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`)
+	want := s.want(configMap("a", "1"), cronJob)
 	s.mustFail(want, v1alpha1.ReasonAPINotServed, "CronJob j")
 	out := s.mustFail(want, v1alpha1.ReasonAPINotServed, "CronJob j: the member does not serve CronJob in batch/v1; the manager delivers it once")
 	if s.get("v1", "ConfigMap", "a") == nil {

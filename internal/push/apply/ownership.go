@@ -59,8 +59,13 @@ func (l *looker) look(ctx context.Context, it *item) (claim, *metav1.PartialObje
 		// The member does not serve the URL path of the cached mapping, so the answer does not show whether the object
 		// exists.
 		l.conn.DoubtMapping(it.groupKind())
+		if it.unlisted && !it.wasThere {
+			// This pass is the first that applies the object, and the member has never served it: a removal need not wait for
+			// the kind.
+			it.entry.Resource = ""
+		}
 		l.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
-			"%s: the member no longer serves %s under the API path of the last push; the manager looks the kind up again", it, it.entry.Kind))
+			"%s: the member does not serve %s in %s; the manager looks the kind up again", it, it.entry.Kind, it.object.GVK.GroupVersion()))
 		return dying, nil, nil
 	}
 	if apierrors.IsNotFound(err) {
