@@ -119,6 +119,23 @@ func TestTheOperatorIsKept(t *testing.T) {
 		"another owner is in the namespace": {func(o *upgrade.Operator, _ *operators.Subscription) {
 			o.Subscriptions = append(o.Subscriptions, sub("cache", "", ""))
 		}, "Subscription cache of another owner"},
+		"another Subscription waits for an upgrade": {func(o *upgrade.Operator, _ *operators.Subscription) {
+			o.SharesNamespace, o.Subscriptions = true, append(o.Subscriptions, sub("cache", "cache.v1.0.0", "cache.v2.0.0"))
+		}, "Subscription cache waits for cache.v2.0.0, and OLM would put that and db.v1.2.0 into one InstallPlan"},
+		"another Subscription of the wrapper does": {func(o *upgrade.Operator, _ *operators.Subscription) {
+			o.Subscriptions = append(o.Subscriptions, sub("cache", "cache.v1.0.0", "cache.v2.0.0", func(s *operators.Subscription) { s.Labels = map[string]string{v1alpha1.LabelUID: "u"} }))
+		}, "approve the InstallPlan of cache, or remove that Subscription, first"},
+		"another Subscription has no version yet": {func(o *upgrade.Operator, _ *operators.Subscription) {
+			o.SharesNamespace, o.Subscriptions = true, append(o.Subscriptions, sub("cache", "", ""))
+		}, "Subscription cache waits for its first version"},
+		"a pending InstallPlan would upgrade another Subscription": {func(o *upgrade.Operator, _ *operators.Subscription) {
+			o.SharesNamespace, o.Subscriptions = true, append(o.Subscriptions, sub("cache", "cache.v1.0.0", "cache.v1.0.0"))
+			o.Facts.Plans = []operators.InstallPlan{*planOfReplacing("cache.v2.0.0", "cache.v1.0.0")}
+		}, "Subscription cache waits for cache.v2.0.0 of InstallPlan install-abcde"},
+		"OLM cannot resolve another Subscription": {func(o *upgrade.Operator, _ *operators.Subscription) {
+			o.SharesNamespace, o.Subscriptions = true, append(o.Subscriptions, sub("cache", "cache.v1.0.0", "cache.v1.0.0"))
+			o.Subscriptions[1].Status.Conditions = []operators.SubscriptionCondition{{Type: operators.SubscriptionResolutionFailed, Status: corev1.ConditionTrue}}
+		}, "ResolutionFailed for Subscription cache"},
 		"the CatalogSource is not ready": {func(o *upgrade.Operator, _ *operators.Subscription) { o.Facts.Catalog.IsHealthy = false }, "CatalogSource olm/operators is missing or not READY"},
 		"OLM reports an unhealthy CatalogSource": {func(_ *upgrade.Operator, s *operators.Subscription) {
 			s.Status.Conditions = []operators.SubscriptionCondition{{Type: operators.SubscriptionCatalogSourcesUnhealthy, Status: corev1.ConditionTrue}}
@@ -212,7 +229,7 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 		"the Subscription has nothing installed": {func(o *upgrade.Operator) { o.Subscriptions[0].Status.InstalledCSV = "" }, upgrade.Reinstall{}},
 		"the namespace is shared by consent": {func(o *upgrade.Operator) {
 			o.SharesNamespace = true
-			o.Subscriptions = append(o.Subscriptions, sub("cache", "", ""))
+			o.Subscriptions = append(o.Subscriptions, sub("cache", "cache.v1.0.0", "cache.v1.0.0"), sub("web", "web.v1.0.0", "web.v1.1.0", automatic))
 		},
 			upgrade.Reinstall{Step: upgrade.Announce, Removal: removal()}},
 		"an InstallPlan has ended": {func(o *upgrade.Operator) {

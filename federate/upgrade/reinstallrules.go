@@ -133,8 +133,8 @@ type reinstallRule func(o *Operator, sub *operators.Subscription, r *Removal, no
 
 // reinstallRules are in the order in which a person should see their messages.
 var reinstallRules = []reinstallRule{
-	keepsReadable, keepsForeign, keepsOtherStart, keepsShared, keepsOffered, keepsRequired, keepsWithoutGroup, keepsRepeated,
-	keepsDuringPlan, keepsUnhealthyCatalog, keepsMissingTarget, keepsStored, keepsUncollected,
+	keepsReadable, keepsForeign, keepsOtherStart, keepsShared, keepsBundled, keepsUnresolved, keepsOffered, keepsRequired, keepsWithoutGroup,
+	keepsRepeated, keepsDuringPlan, keepsUnhealthyCatalog, keepsMissingTarget, keepsStored, keepsUncollected,
 }
 
 func (o *Operator) keeps(sub *operators.Subscription, r *Removal, now time.Time) string {
@@ -183,24 +183,6 @@ func keepsOtherStart(o *Operator, sub *operators.Subscription, _ *Removal, _ tim
 	return ""
 }
 
-// keepsShared objects if the manager might not be allowed to create the Subscription again, because of other Subscriptions.
-func keepsShared(o *Operator, sub *operators.Subscription, _ *Removal, _ time.Time) string {
-	if o.SharesNamespace {
-		return ""
-	}
-	var others []string
-	for i := range o.Subscriptions {
-		s := &o.Subscriptions[i]
-		if s.Name != sub.Name && !IsGenerated(s) && s.Labels[v1alpha1.LabelUID] != string(o.Wrapper) {
-			others = append(others, s.Name)
-		}
-	}
-	if len(others) == 0 {
-		return ""
-	}
-	return "the namespace has Subscription " + messages.Few(others, maxNamed) + " of another owner; set spec.upgrade.sharedNamespace: Allow, or use another namespace"
-}
-
 // keepsOffered objects if OLM itself offers the target as the next version. Then the names mislead, and the target is later.
 func keepsOffered(o *Operator, sub *operators.Subscription, _ *Removal, _ time.Time) string {
 	if sub.Status.CurrentCSV == o.Target {
@@ -210,51 +192,6 @@ func keepsOffered(o *Operator, sub *operators.Subscription, _ *Removal, _ time.T
 		return "OLM is installing " + current + "; wait until it has ended"
 	}
 	return ""
-}
-
-// keepsRequired objects if another operator of the namespace needs this one, or provides the same API. With a second provider
-// that no Subscription names, OLM would resolve nothing in the namespace.
-func keepsRequired(o *Operator, sub *operators.Subscription, r *Removal, _ time.Time) string {
-	removed := func(csv *CSV) bool { return slices.Contains(r.CSVs, csv.Object) }
-	owned := sets.New[string]()
-	if sub.Spec != nil {
-		owned.Insert(packageOf(sub.Spec.Package))
-	}
-	for i := range o.CSVs {
-		if csv := &o.CSVs[i]; removed(csv) {
-			for _, api := range csv.Owned {
-				owned.Insert(withoutVersion(api))
-			}
-		}
-	}
-	for i := range o.CSVs {
-		csv := &o.CSVs[i]
-		if removed(csv) {
-			continue
-		}
-		for _, what := range csv.Required {
-			if owned.Has(withoutVersion(what)) {
-				return "ClusterServiceVersion " + csv.Name + " requires " + strings.TrimPrefix(what, "api ") + ", which this operator provides; remove that operator first"
-			}
-		}
-		for _, api := range csv.Owned {
-			if owned.Has(withoutVersion(api)) {
-				return "ClusterServiceVersion " + csv.Name + " provides " + strings.TrimPrefix(api, "api ") + ", too, so OLM would install nothing; delete it on the member if it is not in use"
-			}
-		}
-	}
-	return ""
-}
-
-// withoutVersion returns an API of apiOf without its version: another version is served by the same operator. It returns any
-// other text as it is.
-func withoutVersion(api string) string {
-	group, rest, _ := strings.Cut(api, "/")
-	_, kind, isAPI := strings.Cut(rest, "/")
-	if !isAPI {
-		return api
-	}
-	return group + "/" + kind
 }
 
 // keepsWithoutGroup objects if OLM would install nothing in the namespace.
