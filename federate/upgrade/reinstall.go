@@ -5,11 +5,9 @@ package upgrade
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -44,14 +42,6 @@ func (r *Removal) Same(other *Removal) bool {
 	return r.Subscription == other.Subscription && slices.Equal(r.CSVs, other.CSVs)
 }
 
-// Begun is the record of a reinstall, which the manager writes before it removes the first object. The Delivery keeps it, so
-// it outlives the manager.
-type Begun struct {
-	Removal
-	// At is when the reinstall began.
-	At metav1.Time `json:"at"`
-}
-
 // Announcement is what the manager has announced, in its memory only. A restarted manager announces again.
 type Announcement struct {
 	Removal
@@ -66,6 +56,8 @@ type Operator struct {
 	Wrapper types.UID
 	// Target is the target of the present desired state; "" if the Subscription has none any more.
 	Target string
+	// Desired is the spec of the Subscription that the manager would create; nil if the desired state has none.
+	Desired *operators.SubscriptionSpec
 	// IsPolicy is true if spec.upgrade.rollback is Reinstall.
 	IsPolicy bool
 	// IsApplied is true if the member has the desired state, and may be written to.
@@ -76,6 +68,8 @@ type Operator struct {
 	SharesNamespace bool
 	// IsCollected is true if the member has a ready collector.
 	IsCollected bool
+	// IsHealthy is true if the collector reports no trouble of the Subscription with the present desired state.
+	IsHealthy bool
 	// Subscriptions and CSVs are all of those of the namespace.
 	Subscriptions []operators.Subscription
 	CSVs          []CSV
@@ -129,6 +123,8 @@ const (
 	AwaitRemoval
 	// Create creates the Subscription again.
 	Create
+	// End records that a reinstall has ended. It removes nothing. The manager decides again after it.
+	End
 )
 
 // Reinstall is the decision about one Subscription.
@@ -141,6 +137,8 @@ type Reinstall struct {
 	NextIsCSV bool
 	// ResourceVersion is that of Next. The API server refuses the removal if the object has changed since the decision.
 	ResourceVersion string
+	// Settles is true for an End after which nothing is to be waited for.
+	Settles bool
 	// Message explains the step to a person.
 	Message string
 	// Again is when the manager has to decide again; zero if that has no fixed time.
@@ -150,11 +148,13 @@ type Reinstall struct {
 // DecideReinstall decides what the manager does next about one Subscription. It is pure.
 //
 // A reinstall has two phases. Before Begin, any doubt keeps the operator. After Begin, the record in the Delivery names
-// what the manager removes. It then finishes, because an operator must not stay removed: OLM does not upgrade a Subscription
-// whose installed CSV is gone.
+// what the manager removes, until the record ends (finish).
 func DecideReinstall(o *Operator, now time.Time) Reinstall {
 	sub := o.subscription()
-	if is, underWay := o.finish(sub); underWay {
+	if is, _ := o.finish(sub, now); is.Step != None {
+		return is
+	}
+	if is, isSettled := o.settles(sub); isSettled {
 		return is
 	}
 	if !o.mayBegin(sub) {
@@ -175,9 +175,9 @@ func DecideReinstall(o *Operator, now time.Time) Reinstall {
 
 // NeedsFacts reports whether DecideReinstall needs Operator.Facts, and for which CSVs. Without it, the manager would read the
 // catalog and the CRDs also while nothing is to be reinstalled.
-func NeedsFacts(o *Operator) (of []CSV, needed bool) {
+func NeedsFacts(o *Operator, now time.Time) (of []CSV, needed bool) {
 	sub := o.subscription()
-	if _, underWay := o.finish(sub); underWay || !o.mayBegin(sub) || o.Waits != "" {
+	if is, _ := o.finish(sub, now); is.Step != None || !o.mayBegin(sub) || o.Waits != "" {
 		return nil, false
 	}
 	removal, problem := o.removal(sub)
@@ -192,50 +192,9 @@ func NeedsFacts(o *Operator) (of []CSV, needed bool) {
 
 // IsUnderWay reports whether a reinstall has begun and has not ended. The manager then approves no InstallPlan for the
 // Subscription.
-func IsUnderWay(o *Operator) bool {
-	_, underWay := o.finish(o.subscription())
+func IsUnderWay(o *Operator, now time.Time) bool {
+	_, underWay := o.finish(o.subscription(), now)
 	return underWay
-}
-
-// finish decides the next step of a reinstall that has begun. underWay is false if none is under way.
-func (o *Operator) finish(sub *operators.Subscription) (is Reinstall, underWay bool) {
-	if o.Begun == nil || o.isWithdrawn(sub) {
-		return Reinstall{}, false
-	}
-	for _, recorded := range o.Begun.CSVs {
-		csv := o.csv(recorded.Name)
-		if csv == nil || csv.UID != recorded.UID || len(o.namedByOthers(csv.Name)) > 0 {
-			continue
-		}
-		if csv.IsDeleted {
-			return Reinstall{Step: AwaitRemoval, Message: "reinstalling: ClusterServiceVersion " + csv.Name + " is being deleted" + heldBy(csv.Finalizers)}, true
-		}
-		return Reinstall{Step: Remove, Next: csv.Object, NextIsCSV: true, ResourceVersion: csv.ResourceVersion,
-			Message: "reinstalling: the manager removes ClusterServiceVersion " + csv.Name}, true
-	}
-	switch {
-	case sub == nil:
-		return Reinstall{Step: Create, Message: "reinstalling: the manager creates Subscription " + o.Name + " again"}, true
-	case sub.UID != o.Begun.Subscription.UID || o.isRepaired(sub):
-		return Reinstall{}, false
-	case sub.DeletionTimestamp != nil:
-		return Reinstall{Step: AwaitRemoval, Message: "reinstalling: Subscription " + o.Name + " is being deleted" + heldBy(sub.Finalizers)}, true
-	}
-	return Reinstall{Step: Remove, Next: Object{Name: sub.Name, UID: sub.UID}, ResourceVersion: sub.ResourceVersion,
-		Message: "reinstalling: the manager removes Subscription " + o.Name}, true
-}
-
-// isWithdrawn reports whether the author has set rollback: Never while the later version is still installed. The manager then
-// stops, because an operator is there. Without an operator it finishes whatever the policy says.
-func (o *Operator) isWithdrawn(sub *operators.Subscription) bool {
-	return !o.IsPolicy && sub != nil && o.csv(sub.Status.InstalledCSV) != nil && !o.csv(sub.Status.InstalledCSV).IsDeleted
-}
-
-// isRepaired reports whether the Subscription has a CSV again that is not part of the recorded removal. Then another client
-// installed one, or OLM upgraded after all. The removal of the Subscription alone would leave that CSV, and OLM resolves
-// nothing in a namespace with a CSV that no Subscription names.
-func (o *Operator) isRepaired(sub *operators.Subscription) bool {
-	return o.csv(sub.Status.InstalledCSV) != nil || o.csv(sub.Status.CurrentCSV) != nil
 }
 
 // mayBegin reports whether a reinstall can begin at all.
@@ -245,10 +204,15 @@ func (o *Operator) mayBegin(sub *operators.Subscription) bool {
 
 // isAhead reports whether a later version than the target is certainly installed.
 func (o *Operator) isAhead(sub *operators.Subscription) bool {
-	if sub == nil || o.Target == "" || o.Target == v1alpha1.TargetLatest || sub.Status.InstalledCSV == "" {
+	return sub != nil && sub.Status.InstalledCSV != "" && o.isBeyond(sub.Status.InstalledCSV)
+}
+
+// isBeyond reports whether a CSV is certainly later than the target.
+func (o *Operator) isBeyond(csv string) bool {
+	if o.Target == "" || o.Target == v1alpha1.TargetLatest {
 		return false
 	}
-	order, known := Order(sub.Status.InstalledCSV, o.Target)
+	order, known := Order(csv, o.Target)
 	return known && order > 0
 }
 
@@ -298,13 +262,6 @@ func cutName(name string) string {
 		return name
 	}
 	return name[:most] + "…"
-}
-
-func heldBy(finalizers []string) string {
-	if len(finalizers) == 0 {
-		return ""
-	}
-	return "; it waits for finalizers: " + strings.Join(finalizers, ", ")
 }
 
 func (o *Operator) subscription() *operators.Subscription {

@@ -28,8 +28,9 @@ func ahead() *upgrade.Operator {
 		s.Annotations = map[string]string{v1alpha1.AnnotationTargetCSV: "db.v1.2.0", v1alpha1.AnnotationObject: marks.ObjectPath("subscriptions", operators.GroupName, "", "db")}
 		s.Spec.StartingCSV, s.Spec.Channel, s.Spec.CatalogSource, s.Spec.CatalogSourceNamespace = "db.v1.2.0", "stable", "operators", "olm"
 	})
+	spec := *db.Spec
 	return &upgrade.Operator{
-		Name: "db", Wrapper: "u", Target: "db.v1.2.0", IsPolicy: true, IsApplied: true, IsCollected: true,
+		Name: "db", Wrapper: "u", Target: "db.v1.2.0", Desired: &spec, IsPolicy: true, IsApplied: true, IsCollected: true,
 		Subscriptions: []operators.Subscription{db}, CSVs: []upgrade.CSV{csvOf("db.v1.3.0", "db.v1.2.0"), csvOf("db.v1.2.0", "db.v1.1.0")},
 		Facts: &upgrade.Facts{OperatorGroups: 1, Catalog: upgrade.Catalog{IsHealthy: true},
 			CRDs: []upgrade.CRD{{Name: "dbs.example.org", Group: "example.org", Kind: "DB", Stored: []string{"v1"}}}},
@@ -156,8 +157,8 @@ func TestTheOperatorIsKept(t *testing.T) {
 			without(o, "db.v1.2.0")
 			o.Facts.Catalog = packages("db.v1.3.0", "db.v1.2.0")
 		}, "nothing on the member tells which versions"},
-		"it was reinstalled half an hour ago": {func(o *upgrade.Operator, _ *operators.Subscription) { o.Begun = earlier(30 * time.Minute) }, "it was reinstalled at 2026-11-26T11:30:00Z already"},
-		"it was reinstalled in the future":    {func(o *upgrade.Operator, _ *operators.Subscription) { o.Begun = earlier(-time.Hour) }, "it was reinstalled at"},
+		"it was reinstalled half an hour ago": {func(o *upgrade.Operator, _ *operators.Subscription) { o.Begun = earlier(30 * time.Minute) }, "a reinstall of it began at 2026-11-26T11:30:00Z already"},
+		"it was reinstalled in the future":    {func(o *upgrade.Operator, _ *operators.Subscription) { o.Begun = earlier(-time.Hour) }, "a reinstall of it began at"},
 		"an InstallPlan is executed":          {func(o *upgrade.Operator, _ *operators.Subscription) { o.Facts.Plans = executed(time.Minute) }, "the manager waits until that has ended"},
 		"it is executed for ten minutes":      {func(o *upgrade.Operator, _ *operators.Subscription) { o.Facts.Plans = executed(10 * time.Minute) }, "delete that InstallPlan on the member"},
 		"there are two OperatorGroups":        {func(o *upgrade.Operator, _ *operators.Subscription) { o.Facts.OperatorGroups = 2 }, "exactly one OperatorGroup"},
@@ -182,7 +183,7 @@ func TestTheOperatorIsKept(t *testing.T) {
 
 // earlier is the record of a reinstall of this operator that has ended.
 func earlier(ago time.Duration) *upgrade.Begun {
-	return &upgrade.Begun{At: metav1.NewTime(now.Add(-ago)), Removal: upgrade.Removal{Subscription: upgrade.Object{Name: "db", UID: "sub-0"}, CSVs: []upgrade.Object{{Name: "db.v1.3.0", UID: "earlier"}}}}
+	return &upgrade.Begun{At: metav1.NewTime(now.Add(-ago)), Ended: &metav1.Time{Time: now.Add(-ago)}, Settled: true, Removal: upgrade.Removal{Subscription: upgrade.Object{Name: "db", UID: "sub-0"}, CSVs: []upgrade.Object{{Name: "db.v1.3.0", UID: "earlier"}}}}
 }
 
 func executed(since time.Duration) []operators.InstallPlan {
@@ -191,7 +192,21 @@ func executed(since time.Duration) []operators.InstallPlan {
 	return []operators.InstallPlan{*plan}
 }
 
+// ended is the record of a reinstall whose Subscription is there again.
+func ended(ago time.Duration, settled bool) *upgrade.Begun {
+	b := begun(ago)
+	b.Ended, b.Settled = &b.At, settled
+	return b
+}
+
+// installed lets OLM install the target with a new Subscription.
+func installed(o *upgrade.Operator) {
+	o.CSVs = []upgrade.CSV{csvOf("db.v1.2.0", "")}
+	o.Subscriptions[0].UID, o.Subscriptions[0].Status.InstalledCSV, o.Subscriptions[0].Status.CurrentCSV = "sub-2", "db.v1.2.0", "db.v1.2.0"
+}
+
 func TestTheStepsOfAReinstall(t *testing.T) {
+	stopped := upgrade.Reinstall{Step: upgrade.End, Settles: true}
 	remove := func(name, uid, version string, isCSV bool) upgrade.Reinstall {
 		return upgrade.Reinstall{Step: upgrade.Remove, Next: upgrade.Object{Name: name, UID: types.UID(uid)}, NextIsCSV: isCSV, ResourceVersion: version}
 	}
@@ -248,25 +263,48 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 		"the installed CSV is gone already":      {func(o *upgrade.Operator) { o.CSVs = nil }, upgrade.Reinstall{Step: upgrade.Announce, Removal: upgrade.Removal{Subscription: removal().Subscription}}},
 		"an earlier reinstall was two hours ago": {func(o *upgrade.Operator) { o.Begun = earlier(2 * time.Hour) }, upgrade.Reinstall{Step: upgrade.Announce, Removal: removal()}},
 
-		"the earliest CSV goes first":             {func(o *upgrade.Operator) { o.Begun = begun(0) }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
-		"it is being deleted":                     {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[1].IsDeleted = true }, upgrade.Reinstall{Step: upgrade.AwaitRemoval}},
-		"then the next one":                       {func(o *upgrade.Operator) { o.Begun = begun(0); gone(o, "db.v1.2.0") }, remove("db.v1.3.0", "uid-of-db.v1.3.0", "5", true)},
-		"the Subscription goes last":              {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs = nil }, remove("db", "sub-1", "9", false)},
-		"then the manager creates it":             {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs, o.Subscriptions = nil, nil }, upgrade.Reinstall{Step: upgrade.Create}},
-		"it is not the turn of a begun one":       {func(o *upgrade.Operator) { o.Begun = begun(0); o.Waits = "WaveHeld" }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
-		"the target is the later version now":     {func(o *upgrade.Operator) { o.Begun, o.Target = begun(0), "db.v1.3.0"; gone(o, "db.v1.2.0") }, remove("db.v1.3.0", "uid-of-db.v1.3.0", "5", true)},
+		"the earliest CSV goes first":                           {func(o *upgrade.Operator) { o.Begun = begun(0) }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
+		"it is being deleted":                                   {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[1].IsDeleted = true }, upgrade.Reinstall{Step: upgrade.AwaitRemoval}},
+		"then the next one":                                     {func(o *upgrade.Operator) { o.Begun = begun(0); gone(o, "db.v1.2.0") }, remove("db.v1.3.0", "uid-of-db.v1.3.0", "5", true)},
+		"the Subscription goes last":                            {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs = nil }, remove("db", "sub-1", "9", false)},
+		"then the manager creates it":                           {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs, o.Subscriptions = nil, nil }, upgrade.Reinstall{Step: upgrade.Create}},
+		"it is not the turn of a begun one":                     {func(o *upgrade.Operator) { o.Begun = begun(0); o.Waits = "WaveHeld" }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
+		"the target is the later version now":                   {func(o *upgrade.Operator) { o.Begun, o.Target = begun(0), "db.v1.3.0"; gone(o, "db.v1.2.0") }, stopped},
+		"the target is unknown, and the later version is there": {func(o *upgrade.Operator) { o.Begun, o.Target = begun(0), "" }, stopped},
+		"ten minutes are over, and the later version is there":  {func(o *upgrade.Operator) { o.Begun = begun(10 * time.Minute); gone(o, "db.v1.2.0") }, stopped},
+		"the clock was set back by far":                         {func(o *upgrade.Operator) { o.Begun = begun(-10 * time.Minute) }, stopped},
+		"ten minutes are over, and no operator is left":         {func(o *upgrade.Operator) { o.Begun = begun(240 * time.Hour); o.CSVs = nil }, remove("db", "sub-1", "9", false)},
+		"the record has ended":                                  {func(o *upgrade.Operator) { o.Begun = ended(2*time.Hour, false) }, upgrade.Reinstall{Step: upgrade.Announce, Removal: removal()}},
+		"the record has ended, and the Subscription is gone":    {func(o *upgrade.Operator) { o.Begun = ended(0, false); o.CSVs, o.Subscriptions = nil, nil }, upgrade.Reinstall{}},
+		"the Subscription is another one, and a CSV is there":   {func(o *upgrade.Operator) { o.Begun = begun(0); o.Subscriptions[0].UID = "sub-2" }, stopped},
+		"the Subscription is gone, and a CSV is there":          {func(o *upgrade.Operator) { o.Begun = begun(0); o.Subscriptions = nil }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
+		"another client has created the Subscription": {func(o *upgrade.Operator) {
+			o.Begun, o.CSVs = begun(0), nil
+			o.Subscriptions[0].UID, o.Subscriptions[0].Labels = "sub-2", nil
+		}, upgrade.Reinstall{Step: upgrade.Keep}},
+		"another Subscription has the package now": {func(o *upgrade.Operator) {
+			o.Begun, o.CSVs = begun(0), nil
+			o.Subscriptions[0].Name = "db-of-a-person"
+		}, upgrade.Reinstall{Step: upgrade.Keep}},
+		"the operator is there again, and not Healthy": {func(o *upgrade.Operator) { o.Begun = ended(0, false); installed(o) }, upgrade.Reinstall{}},
+		"the operator is Healthy again":                {func(o *upgrade.Operator) { o.Begun, o.IsHealthy = ended(0, false), true; installed(o) }, upgrade.Reinstall{Step: upgrade.End, Settles: true}},
+		"nothing is reported of the new Subscription": {func(o *upgrade.Operator) {
+			o.Begun, o.IsHealthy = ended(0, false), true
+			installed(o)
+			o.Subscriptions[0].Status.InstalledCSV = ""
+		}, upgrade.Reinstall{}},
 		"the target is a still later version":     {func(o *upgrade.Operator) { o.Begun, o.Target = begun(0), "db.v1.4.0"; o.CSVs = nil }, remove("db", "sub-1", "9", false)},
 		"the Subscription has no target any more": {func(o *upgrade.Operator) { o.Begun, o.Target = begun(0), ""; o.CSVs = nil }, remove("db", "sub-1", "9", false)},
 		"facts do not matter any more":            {func(o *upgrade.Operator) { o.Begun, o.Facts, o.IsCollected = begun(0), nil, false }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
 		"a CSV was created again":                 {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[1].UID = "new" }, remove("db.v1.3.0", "uid-of-db.v1.3.0", "5", true)},
-		"Never, and the later version runs":       {func(o *upgrade.Operator) { o.Begun, o.IsPolicy = begun(0), false; gone(o, "db.v1.2.0") }, upgrade.Reinstall{}},
+		"Never, and the later version runs":       {func(o *upgrade.Operator) { o.Begun, o.IsPolicy = begun(0), false; gone(o, "db.v1.2.0") }, stopped},
+		"Never, and both versions are there":      {func(o *upgrade.Operator) { o.Begun, o.IsPolicy = begun(0), false }, stopped},
 		"Never, and no operator is left":          {func(o *upgrade.Operator) { o.Begun, o.IsPolicy = begun(0), false; o.CSVs = nil }, remove("db", "sub-1", "9", false)},
 		"the Subscription was created again": {func(o *upgrade.Operator) {
 			o.Begun = begun(2 * time.Hour)
 			o.CSVs = nil
 			o.Subscriptions[0].UID = "sub-2"
-		},
-			upgrade.Reinstall{Step: upgrade.Announce, Removal: upgrade.Removal{Subscription: upgrade.Object{Name: "db", UID: "sub-2"}}}},
+		}, upgrade.Reinstall{Step: upgrade.End}},
 		"another Subscription has the CSV now": {func(o *upgrade.Operator) {
 			o.Begun = begun(0)
 			o.Subscriptions = []operators.Subscription{sub("db2", "db.v1.3.0", "db.v1.3.0")}
@@ -276,7 +314,7 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 			o.Begun, o.Target = begun(0), "db.v1.4.0"
 			o.CSVs = []upgrade.CSV{csvOf("db.v1.4.0", "db.v1.3.0")}
 			o.Subscriptions[0].Status.InstalledCSV, o.Subscriptions[0].Status.CurrentCSV = "db.v1.4.0", "db.v1.4.0"
-		}, upgrade.Reinstall{}},
+		}, stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := ahead()
@@ -322,7 +360,7 @@ func TestFactsAreReadOnlyForAReinstallThatMayBegin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := ahead()
 			tc.change(o)
-			if csvs, needed := upgrade.NeedsFacts(o); len(csvs) != tc.csvs || needed != tc.needed {
+			if csvs, needed := upgrade.NeedsFacts(o, now); len(csvs) != tc.csvs || needed != tc.needed {
 				t.Errorf("needed %v, for %d CSVs", needed, len(csvs))
 			}
 		})

@@ -56,6 +56,8 @@ func (m *fleetMember) step(dies bool) upgrade.Reinstall {
 		m.remove(&is)
 	case upgrade.Create:
 		m.create()
+	case upgrade.End:
+		m.operator.Begun.Ended, m.operator.Begun.Settled = &metav1.Time{Time: m.now}, is.Settles
 	case upgrade.None, upgrade.Keep, upgrade.WaitForTurn, upgrade.AwaitAnnounced, upgrade.AwaitRemoval:
 	}
 	if dies {
@@ -81,6 +83,10 @@ func (m *fleetMember) remove(is *upgrade.Reinstall) {
 		}
 		m.operator.Subscriptions = nil
 		return
+	}
+	order, _ := upgrade.Order("db.v1.3.0", m.operator.Target)
+	if age := m.now.Sub(b.At.Time); age > 10*time.Minute || !m.operator.IsPolicy || order <= 0 || b.Ended != nil {
+		m.fail("it removes CSV %v %s after the record, with target %s and policy %v", is.Next, age, m.operator.Target, m.operator.IsPolicy)
 	}
 	if !slices.Contains(b.CSVs, is.Next) {
 		m.fail("it removes CSV %v, which was not announced", is.Next)
@@ -135,7 +141,7 @@ func (m *fleetMember) retarget(target string) {
 // disturb lets something happen that would keep an operator before its reinstall begins.
 func (m *fleetMember) disturb() {
 	o := m.operator
-	switch m.random.IntN(8) {
+	switch m.random.IntN(9) {
 	case 0:
 		o.IsCollected = !o.IsCollected
 	case 1:
@@ -150,6 +156,9 @@ func (m *fleetMember) disturb() {
 		o.IsPolicy = !o.IsPolicy
 	case 6:
 		o.IsApplied = !o.IsApplied
+	case 8: // the manager does not run for a while
+		m.now = m.now.Add([]time.Duration{11 * time.Minute, 2 * time.Hour}[m.random.IntN(2)])
+		m.memory = nil
 	case 7:
 		o.Facts.CRDs[0].Stored = [][]string{{"v1"}, {"v1", "v2"}}[m.random.IntN(2)]
 	}

@@ -202,12 +202,13 @@ func keepsWithoutGroup(o *Operator, _ *operators.Subscription, _ *Removal, _ tim
 	return ""
 }
 
-// keepsRepeated objects to a second reinstall within an hour: then something on the member takes the operator beyond its target.
+// keepsRepeated objects to a second reinstall within an hour: then something on the member takes the operator beyond its target,
+// or the first one could not finish.
 func keepsRepeated(o *Operator, _ *operators.Subscription, _ *Removal, now time.Time) string {
 	if o.Begun == nil || now.Sub(o.Begun.At.Time) >= reinstallsApart {
 		return ""
 	}
-	return "it was reinstalled at " + o.Begun.At.UTC().Format(time.RFC3339) + " already, and something on the member has taken it beyond its target again; find that, and wait for an hour"
+	return "a reinstall of it began at " + o.Begun.At.UTC().Format(time.RFC3339) + " already, and it is beyond its target again; find what takes it there, and wait for an hour"
 }
 
 // keepsDuringPlan objects while OLM executes an InstallPlan: OLM could create a CSV that the manager has just removed.

@@ -66,18 +66,25 @@ type onWire struct {
 		UID             types.UID `json:"uid"`
 		ResourceVersion string    `json:"resourceVersion"`
 		Generation      int64     `json:"generation"`
+		Annotations     struct {
+			Reinstalls string `json:"federation.fairlead.dev/reinstalls"` // v1alpha1.AnnotationReinstalls
+		} `json:"annotations"`
 	} `json:"metadata"`
 	Spec   v1alpha1.DeliverySpec   `json:"spec"`
 	Status v1alpha1.DeliveryStatus `json:"status"`
 }
 
 func (w *onWire) delivery() *v1alpha1.Delivery {
-	return &v1alpha1.Delivery{
+	d := &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: w.Metadata.Name, UID: w.Metadata.UID, ResourceVersion: w.Metadata.ResourceVersion, Generation: w.Metadata.Generation,
 		},
 		Spec: w.Spec, Status: w.Status,
 	}
+	if text := w.Metadata.Annotations.Reinstalls; text != "" {
+		d.Annotations = map[string]string{v1alpha1.AnnotationReinstalls: text}
+	}
+	return d
 }
 
 // pageOnWire has the fields of the JSON of one page of a list that the host reads.

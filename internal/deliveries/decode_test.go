@@ -14,6 +14,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
 // told returns one line for each event that the decoder reads from the answer to a watch.
@@ -78,6 +79,30 @@ func TestWhichEventsOfAWatchAreDecoded(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The summary tells from the annotation whether a reinstall of an operator is under way.
+func TestAWatchBringsTheRecordOfAReinstall(t *testing.T) {
+	for annotation, want := range map[string]upgrade.RecordState{
+		``: upgrade.NothingRecorded,
+		`{"db":{"csvs":[],"subscription":{"name":"db","uid":"u"},"at":"2026-11-26T12:00:00Z"}}`:                                               upgrade.RecordOpen,
+		`{"db":{"csvs":[],"subscription":{"name":"db","uid":"u"},"at":"2026-11-26T12:00:00Z","ended":"2026-11-26T12:01:00Z"}}`:                upgrade.RecordUnsettled,
+		`{"db":{"csvs":[],"subscription":{"name":"db","uid":"u"},"at":"2026-11-26T12:00:00Z","ended":"2026-11-26T12:01:00Z","settled":true}}`: upgrade.NothingRecorded,
+		`{"db":{"at":"2026-11-26T12:00:00Z","ended":"2026-11-26T12:01:00Z"},"web":{"at":"2026-11-26T12:00:00Z"}}`:                             upgrade.RecordOpen,
+		`{`: upgrade.NothingRecorded,
+		`{"db":{"csvs":[],"subscription":{"name":"db","uid":"` + strings.Repeat("u", 64<<10) + `"},"at":"2026-11-26T12:00:00Z"}}`: upgrade.NothingRecorded,
+	} {
+		text, err := json.Marshal(map[string]string{v1alpha1.AnnotationReinstalls: annotation, "other": "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWatch(newBench(t).sink, io.NopCloser(strings.NewReader(raw("ADDED", `{"kind":"Delivery","metadata":{"name":"d","annotations":`+string(text)+`}}`))))
+		e := <-w.ResultChan()
+		if is, ok := e.Object.(*decoded); !ok || is.summary.Reinstall != want {
+			t.Errorf("%.100s: %+v, want %d", annotation, e.Object, want)
+		}
+		w.Stop()
 	}
 }
 

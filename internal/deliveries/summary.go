@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
 // Summary is the part of a Delivery that the host keeps in memory: digests, a fingerprint of the inventory, and the
@@ -35,6 +36,8 @@ type Summary struct {
 	// Secrets are the names of the Secrets in the inventory, except those that are being removed. The manager itself
 	// checks them for drift, because collectors must not read Secrets.
 	Secrets []string
+	// Reinstall tells how far the reinstalls of the wrapper's operators are, according to the annotation of the Delivery.
+	Reinstall upgrade.RecordState
 	// Status is the status that the collector wrote; nil when it wrote none.
 	Status *v1alpha1.DeliveryStatus
 }
@@ -63,6 +66,9 @@ func Summarise(d *v1alpha1.Delivery) *Summary {
 		}
 	}
 	s.Inventory = fingerprintOf(d.Spec.Inventory)
+	if records, err := upgrade.ParseRecords(d.Annotations[v1alpha1.AnnotationReinstalls]); err == nil {
+		s.Reinstall = records.State() // an annotation that cannot be read holds no turn; an attempt reports it
+	}
 	if d.Status.ObservedRendering != "" || d.Status.Version != "" || len(d.Status.Objects) > 0 {
 		s.Status = cutStatus(&d.Status)
 	}

@@ -85,9 +85,9 @@ func (s *aheadSite) catalog(state string) {
 }
 
 // cleanUp does what OLM does with CSVs that are being deleted: it removes its finalizer.
-func (s *aheadSite) cleanUp() {
+func (s *aheadSite) cleanUp(names ...string) {
 	s.Helper()
-	for _, name := range []string{"db.v1.2.0", "db.v1.3.0"} {
+	for _, name := range names {
 		if csv := s.get(olmVersion, "ClusterServiceVersion", name); csv != nil && csv.GetDeletionTimestamp() != nil {
 			csv.SetFinalizers(nil)
 			if err := s.admin.Update(s.Context(), csv); client.IgnoreNotFound(err) != nil {
@@ -136,11 +136,17 @@ func (s *aheadSite) manageAs(want *Desired, host Host) *manager {
 // step moves the clock, lets OLM clean up, and writes the status that shows an announcement.
 func (s *aheadSite) step(m *manager) {
 	s.Helper()
+	s.show(m)
+	s.cleanUp("db.v1.2.0", "db.v1.3.0")
+	m.clock.Step(time.Second)
+}
+
+// show writes the status that shows an announcement.
+func (s *aheadSite) show(m *manager) {
+	s.Helper()
 	if is := m.Result(KeyOf(s.wrapper), "east").Reinstall; is != nil && is.Reason == v1alpha1.ReasonReinstallAnnounced {
 		m.Announced(KeyOf(s.wrapper), "east", health.Clean(is.Message, 256))
 	}
-	s.cleanUp()
-	m.clock.Step(time.Second)
 }
 
 // attempt makes one attempt of a manager that has announced the removal for long enough.
@@ -149,7 +155,7 @@ func (s *aheadSite) attempt(w *Desired) reinstall.Result {
 	d := s.delivery()
 	a := reinstall.Attempt{
 		Conn: s.conn, Desired: w, Delivery: d.Name, DeliveryUID: d.UID, Targets: map[string]string{"db": "db.v1.2.0"}, IsApplied: true, IsCollected: true,
-		Namespaces: namespaces.New(s.conn, w.Namespaces, nil, nil), IsDesired: func() bool { return true }, Now: time.Now(),
+		Namespaces: namespaces.New(s.conn, w.Namespaces, nil, nil), IsDesired: func() bool { return true }, IsHealthy: func(string) bool { return false }, Now: time.Now(),
 	}
 	is, err := a.Run(s.Context())
 	if err != nil {

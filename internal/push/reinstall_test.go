@@ -94,25 +94,60 @@ func TestAnOperatorIsReinstalledWhereverTheManagerDies(t *testing.T) {
 	}
 }
 
-// The author changes the target after the first removal. The Subscription has to be created again all the same, for the new target.
+// The author changes the target in the middle. As long as the later version is there and the author accepts it, it stays. Where no version
+// is left, the Subscription has to be created again, for the new target.
 func TestAReinstallEndsAfterAnotherTarget(t *testing.T) {
-	for _, target := range []string{"db.v1.1.0", "db.v1.3.0", "db.v1.4.0"} {
+	for target, tc := range map[string]struct {
+		going string // the deletion of this CSV has begun, and OLM has not finished it
+		stays bool
+	}{
+		"db.v1.1.0": {"db.v1.2.0", false},
+		"db.v1.3.0": {"db.v1.2.0", true},
+		"db.v1.4.0": {"db.v1.3.0", false},
+	} {
 		t.Run(target, func(t *testing.T) {
 			s := newAheadSite(t)
-			m := s.manage(s.wants("db.v1.2.0"), true)
-			s.await("the first CSV is gone", func(context.Context) bool {
-				s.step(m)
-				return s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0") == nil
+			m, key := s.manage(s.wants("db.v1.2.0"), true), KeyOf(s.wrapper)
+			s.await("a deletion has begun", func(context.Context) bool {
+				s.show(m)
+				if tc.going != "db.v1.2.0" {
+					s.cleanUp("db.v1.2.0")
+				}
+				m.clock.Step(time.Second)
+				going := s.get(olmVersion, "ClusterServiceVersion", tc.going)
+				return going != nil && going.GetDeletionTimestamp() != nil
 			})
 			m.SetDesired("east", s.wants(target))
-			s.await("it is reinstalled", func(context.Context) bool {
+			s.await("it has ended", func(context.Context) bool {
 				s.step(m)
-				return s.isReinstalled() && m.Pair(KeyOf(s.wrapper), "east").Holds
+				ended := s.isReinstalled()
+				if tc.stays {
+					later := s.get(olmVersion, "ClusterServiceVersion", "db.v1.3.0")
+					ended = later != nil && later.GetDeletionTimestamp() == nil && s.get(olmVersion, "Subscription", "db").GetUID() == s.uid
+				}
+				return ended && m.Pair(key, "east").Holds && strings.Contains(s.delivery().Annotations[v1alpha1.AnnotationReinstalls], "ended")
 			})
 			if is := upgrade.TargetOf(s.get(olmVersion, "Subscription", "db")); is != target {
 				t.Errorf("the Subscription has target %s", is)
 			}
 		})
+	}
+}
+
+// A record of weeks ago removes nothing, also if the operator is ahead of its target again.
+func TestAnOldRecordRemovesNothing(t *testing.T) {
+	s := newAheadSite(t)
+	csv := s.get(olmVersion, "ClusterServiceVersion", "db.v1.3.0")
+	s.annotateDelivery(fmt.Sprintf(`{"db":{"csvs":[{"name":"db.v1.3.0","uid":%q}],"subscription":{"name":"db","uid":%q},"at":"2026-01-01T00:00:00Z"}}`, csv.GetUID(), s.uid))
+	s.wire.begin(nil)
+	if is := s.attempt(s.wants("db.v1.2.0")); is.Step != upgrade.End || !strings.Contains(is.Message, "it began more than 10m0s ago") {
+		t.Errorf("step %d: %s", is.Step, is.Message)
+	}
+	if writes := s.wire.writes(); len(writes) != 1 || !strings.HasPrefix(writes[0], "PATCH deliveries/") {
+		t.Errorf("the manager wrote %v", writes)
+	}
+	if is := s.attempt(s.wants("db.v1.2.0")); is.Step != upgrade.Remove || is.Next.Name != "db.v1.2.0" {
+		t.Errorf("after a new announcement: step %d: %s", is.Step, is.Message)
 	}
 }
 
@@ -176,8 +211,8 @@ func TestWhatAMemberSaysKeepsTheOperator(t *testing.T) {
 		}, "PersistentVolumeClaim data would be deleted with it"},
 		"the record cannot be read": {func(s *aheadSite) { s.annotateDelivery("{") }, "it is not known what was begun"},
 		"it was reinstalled a moment ago": {func(s *aheadSite) {
-			s.annotateDelivery(`{"db":{"csvs":[],"subscription":{"name":"db","uid":"earlier"},"at":"` + time.Now().UTC().Format(time.RFC3339) + `"}}`)
-		}, "it was reinstalled at"},
+			s.annotateDelivery(`{"db":{"csvs":[],"subscription":{"name":"db","uid":"earlier"},"at":"` + time.Now().UTC().Format(time.RFC3339) + `","ended":"2026-01-01T00:00:00Z","settled":true}}`)
+		}, "a reinstall of it began at"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newAheadSite(t)

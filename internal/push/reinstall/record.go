@@ -8,41 +8,29 @@ import (
 	"fmt"
 	"maps"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
-	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// maxRecord is the greatest length of the annotation in bytes. Anyone with rights in fairlead-system of the member could write a
-// longer one.
-const maxRecord = 64 << 10
-
 // record is the annotation of a Delivery: by the names of Subscriptions, the last reinstall of each.
 type record struct {
-	delivery *metav1.PartialObjectMetadata
-	begun    map[string]upgrade.Begun
+	delivery *v1alpha1.Delivery
+	begun    upgrade.Records
 }
 
 // readRecord reads the record of a wrapper. unreadable is why the annotation cannot be used, in words. Then it is not known what a
 // manager had begun.
 func readRecord(ctx context.Context, conn *member.Conn, delivery string) (r *record, unreadable string, err error) {
 	r = &record{}
-	if r.delivery, err = memberapi.Metadata(ctx, conn, deliveries.Path(delivery)); err != nil {
+	if r.delivery, err = memberapi.ReadDelivery(ctx, conn, delivery); err != nil {
 		return nil, "", fmt.Errorf("reading Delivery %s on member %s: %w", delivery, conn.Name(), err)
 	}
-	text := r.delivery.Annotations[v1alpha1.AnnotationReinstalls]
-	if text == "" {
-		return r, "", nil
-	}
-	if len(text) > maxRecord {
-		return nil, fmt.Sprintf("it has more than %d bytes", maxRecord), nil
-	}
-	if err := json.Unmarshal([]byte(text), &r.begun); err != nil {
-		return nil, "it is not the expected JSON", nil //nolint:nilerr // an annotation that cannot be read is a trouble of this wrapper, and not of the member
+	if r.begun, err = upgrade.ParseRecords(r.delivery.Annotations[v1alpha1.AnnotationReinstalls]); err != nil {
+		return nil, err.Error(), nil //nolint:nilerr // an annotation that cannot be read is a trouble of this wrapper, and not of the member
 	}
 	return r, "", nil
 }
@@ -55,16 +43,17 @@ func (r *record) of(subscription string) *upgrade.Begun {
 	return nil
 }
 
-// write records that a reinstall begins. The API server refuses the write (409 or 422) if the Delivery has changed since the record was read.
-func (r *record) write(ctx context.Context, conn *member.Conn, subscription string, begun *upgrade.Begun) error {
+// write changes the records of these Subscriptions. refused is why the API server did not accept that, in words: for example, the
+// Delivery has changed since the record was read. An error concerns the member as a whole.
+func (r *record) write(ctx context.Context, conn *member.Conn, changed upgrade.Records) (refused string, err error) {
 	next := maps.Clone(r.begun)
 	if next == nil {
-		next = make(map[string]upgrade.Begun, 1)
+		next = make(upgrade.Records, len(changed))
 	}
-	next[subscription] = *begun
+	maps.Copy(next, changed)
 	text, err := json.Marshal(next)
 	if err != nil {
-		return fmt.Errorf("encoding the record of a reinstall: %w", err)
+		return "", fmt.Errorf("encoding the record of a reinstall: %w", err)
 	}
 	patch := []memberapi.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: r.delivery.UID},
@@ -75,6 +64,26 @@ func (r *record) write(ctx context.Context, conn *member.Conn, subscription stri
 	} else {
 		patch = append(patch, memberapi.Operation{Op: "add", Path: memberapi.AnnotationPointer(v1alpha1.AnnotationReinstalls), Value: string(text)})
 	}
-	_, err = memberapi.PatchDelivery(ctx, conn, r.delivery.Name, patch)
-	return err
+	written, err := memberapi.PatchDelivery(ctx, conn, r.delivery.Name, patch)
+	switch {
+	case err == nil:
+		r.delivery, r.begun = written, next
+		return "", nil
+	case apierrors.IsConflict(err), apierrors.IsInvalid(err):
+		return "its Delivery has just changed; the manager tries again", nil
+	case memberapi.AnsweredAbout(v1alpha1.Group, err):
+		return memberapi.Explain("recording a reinstall in", memberapi.Ref("Delivery", r.delivery.Name), err).Message, nil
+	}
+	return "", err
+}
+
+// isAdopted reports whether a Subscription was adopted, according to the inventory. The annotation on the Subscription may be missing.
+// An inventory without the Subscription does not tell, so it counts as adopted.
+func (r *record) isAdopted(subscription string) bool {
+	for i := range r.delivery.Spec.Inventory {
+		if e := &r.delivery.Spec.Inventory[i]; e.Group == upgrade.Subscription.Group && e.Kind == upgrade.Subscription.Kind && e.Name == subscription {
+			return e.Adopted == v1alpha1.AdoptedYes
+		}
+	}
+	return true
 }

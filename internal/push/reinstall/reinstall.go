@@ -38,6 +38,8 @@ type Attempt struct {
 	IsApplied bool
 	// IsCollected is true if the member has a ready collector.
 	IsCollected bool
+	// IsHealthy reports whether the collector reports no trouble of a Subscription with the present desired state.
+	IsHealthy func(subscription string) bool
 	// Announced are the present announcements, by the names of Subscriptions.
 	Announced map[string]upgrade.Announcement
 	// Namespaces checks that the namespace is open to the host.
@@ -100,11 +102,14 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	if read.unread != "" {
 		return a.kept("%s", read.unread), nil
 	}
+	if refused, err := a.forget(ctx, record); refused != "" || err != nil {
+		return a.kept("%s", refused), err
+	}
 	all := make([]*upgrade.Operator, 0, len(a.Targets))
 	for _, name := range slices.Sorted(maps.Keys(a.Targets)) {
 		o := &upgrade.Operator{
 			Name: name, Wrapper: a.Desired.Wrapper.UID, Target: a.Targets[name], IsPolicy: a.Desired.Reinstalls, IsApplied: a.IsApplied,
-			Waits: a.waits(), SharesNamespace: a.Desired.SharesNamespace, IsCollected: a.IsCollected,
+			Waits: a.waits(record, name), SharesNamespace: a.Desired.SharesNamespace, IsCollected: a.IsCollected, IsHealthy: a.IsCollected && a.IsHealthy(name),
 			Subscriptions: subscriptions, CSVs: csvs, Begun: record.of(name),
 		}
 		if announced, ok := a.Announced[name]; ok {
@@ -113,7 +118,7 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 		all = append(all, o)
 	}
 	// A begun one comes first: until it has ended, no other operator of the wrapper is removed.
-	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return rank(x) - rank(y) })
+	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return a.rank(x) - a.rank(y) })
 	for _, o := range all {
 		is, err := a.one(ctx, read, record, o)
 		if err != nil || is.Step != upgrade.None {
@@ -123,8 +128,13 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	return Result{}, nil
 }
 
-// waits returns why no reinstall may begin on the member now; "" if one may.
-func (a *Attempt) waits() string {
+// waits returns why no reinstall of a Subscription may begin on the member now; "" if one may.
+func (a *Attempt) waits(record *record, subscription string) string {
+	for _, other := range slices.Sorted(maps.Keys(record.begun)) {
+		if other != subscription && !record.begun[other].Settled {
+			return "Subscription " + other + " of this wrapper was reinstalled and is not Healthy yet"
+		}
+	}
 	switch {
 	case a.Desired.MayReinstall:
 		return ""
@@ -134,8 +144,24 @@ func (a *Attempt) waits() string {
 	return a.Desired.ReinstallWaits
 }
 
-func rank(o *upgrade.Operator) int {
-	if upgrade.IsUnderWay(o) {
+// forget ends the records of Subscriptions that the wrapper does not have any more: their operators are not waited for. refused is why
+// the API server did not accept that.
+func (a *Attempt) forget(ctx context.Context, record *record) (refused string, err error) {
+	dropped := make(upgrade.Records)
+	for name, begun := range record.begun {
+		if _, has := a.Targets[name]; !has && !begun.Settled {
+			begun.Ended, begun.Settled = &metav1.Time{Time: a.Now}, true
+			dropped[name] = begun
+		}
+	}
+	if len(dropped) == 0 {
+		return "", nil
+	}
+	return record.write(ctx, a.Conn, dropped)
+}
+
+func (a *Attempt) rank(o *upgrade.Operator) int {
+	if upgrade.IsUnderWay(o, a.Now) {
 		return 0
 	}
 	return 1
@@ -143,7 +169,7 @@ func rank(o *upgrade.Operator) int {
 
 // one makes the next step of one operator.
 func (a *Attempt) one(ctx context.Context, read *reader, record *record, o *upgrade.Operator) (Result, error) {
-	if csvs, needed := upgrade.NeedsFacts(o); needed {
+	if csvs, needed := upgrade.NeedsFacts(o, a.Now); needed {
 		sub := &o.Subscriptions[slices.IndexFunc(o.Subscriptions, func(s operators.Subscription) bool { return s.Name == o.Name })]
 		facts := &reader{conn: read.conn, namespace: read.namespace}
 		var err error
@@ -156,7 +182,7 @@ func (a *Attempt) one(ctx context.Context, read *reader, record *record, o *upgr
 			}
 		}
 	}
-	is := Result{Reinstall: upgrade.DecideReinstall(o, a.Now), Subscription: o.Name, IsUnderWay: upgrade.IsUnderWay(o)}
+	is := Result{Reinstall: upgrade.DecideReinstall(o, a.Now), Subscription: o.Name, IsUnderWay: upgrade.IsUnderWay(o, a.Now)}
 	if is.Step == upgrade.Begin {
 		kept, err := a.begin(ctx, record, o, &is.Removal)
 		if err != nil || kept != "" {
@@ -168,10 +194,28 @@ func (a *Attempt) one(ctx context.Context, read *reader, record *record, o *upgr
 	if o.Begun != nil {
 		is.Removed = o.Begun.Subscription.UID
 	}
-	if is.Step == upgrade.Remove {
+	switch is.Step {
+	case upgrade.Remove:
 		return a.remove(ctx, is)
+	case upgrade.End:
+		return a.end(ctx, record, o, is)
+	default:
+		return is, nil
 	}
-	return is, nil
+}
+
+// end records that a reinstall has ended.
+func (a *Attempt) end(ctx context.Context, record *record, o *upgrade.Operator, is Result) (Result, error) {
+	ended := *o.Begun
+	if ended.Ended == nil {
+		ended.Ended = &metav1.Time{Time: a.Now}
+	}
+	ended.Settled = ended.Settled || is.Settles
+	refused, err := record.write(ctx, a.Conn, upgrade.Records{o.Name: ended})
+	if refused != "" {
+		is.Step, is.Message = upgrade.AwaitRemoval, is.Message+", but the manager could not record that: "+refused
+	}
+	return is, err
 }
 
 // claimLost returns why the removal would, or could, delete a claim; "" if it would not. The garbage collector deletes what the CSVs own:
@@ -206,17 +250,10 @@ func (a *Attempt) begin(ctx context.Context, record *record, o *upgrade.Operator
 		return "the desired state has just changed", nil
 	}
 	begun := &upgrade.Begun{Removal: *removal, At: metav1.NewTime(a.Now)}
-	switch err := record.write(ctx, a.Conn, o.Name, begun); {
-	case err == nil:
+	if kept, err = record.write(ctx, a.Conn, upgrade.Records{o.Name: *begun}); kept == "" && err == nil {
 		o.Begun = begun
-		return "", nil
-	case apierrors.IsConflict(err), apierrors.IsInvalid(err):
-		return "its Delivery has just changed; the manager tries again", nil
-	case memberapi.AnsweredAbout(v1alpha1.Group, err):
-		return memberapi.Explain("recording a reinstall in", memberapi.Ref("Delivery", a.Delivery), err).Message, nil
-	default:
-		return "", err
 	}
+	return kept, err
 }
 
 // tryDelete makes a dry run of a deletion. kept is why the API server would refuse it.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/push/reinstall"
+)
+
+// reinstall makes the next step of the reinstalls of a pair. It reports whether one is under way: the manager then approves no
+// InstallPlan.
+func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desired) (underWay bool) {
+	if desired == nil || desired.Leaving() || desired.Suspended || !q.pusher.host.ReinstallsOperators {
+		return false
+	}
+	seen := q.deliveries.Get(key)
+	due, announced, wait := q.reinstalls.begin(key, desired, aheadReports(seen, desired), recordOf(seen, desired))
+	q.wakeAfter(key, wait)
+	if !due || seen == nil {
+		return q.reinstalls.isUnderWay(key)
+	}
+	rendering, err := desired.Rendering.Render()
+	if err != nil {
+		return q.reinstalls.isUnderWay(key) // the wrapper's status reports the error
+	}
+	targets, err := reinstall.TargetsOf(rendering)
+	if err != nil {
+		return q.reinstalls.isUnderWay(key)
+	}
+	attempt := reinstall.Attempt{
+		Conn: q.conn, Desired: desired, Delivery: key.Delivery(), DeliveryUID: seen.UID, Targets: targets,
+		// A host that was restored from a backup has a lower generation than the member. Its next pass may be held, and would not
+		// create the Subscription again.
+		IsApplied:   desired.IsHeldBy(seen) && seen.Wrapper.Generation <= desired.Wrapper.Generation,
+		IsCollected: q.pusher.host.observes(q.conn.Name()), Announced: announced, Now: q.pusher.clock.Now(),
+		Namespaces: namespaces.New(q.conn, desired.Namespaces, q.pusher.host.Labels, nil),
+		IsHealthy:  func(subscription string) bool { return isReportedHealthy(seen, desired, subscription) },
+		IsDesired: func() bool {
+			now := q.pusher.desired.get(key, q.conn.Name())
+			return now == desired || now.Same(desired) && now.SameTurn(desired)
+		},
+	}
+	result, err := attempt.Run(ctx)
+	if ctx.Err() != nil {
+		return true
+	}
+	if err != nil {
+		log.FromContext(ctx).Info("could not reinstall an operator on a member", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
+		q.wakeAfter(key, q.reinstalls.failed(key))
+		q.suspect(err)
+		return true // it is not known whether one is under way
+	}
+	if result.Step != upgrade.None && result.Step != upgrade.Keep && result.Step != upgrade.WaitForTurn {
+		log.FromContext(ctx).Info("reinstalling an operator", "member", q.conn.Name(), "wrapper", key.String(), "subscription", result.Subscription, "step", result.Message)
+	}
+	q.wakeAfter(key, q.reinstalls.end(key, desired, &result))
+	q.pusher.wake(key)
+	return result.IsUnderWay
+}
+
+func (r *reinstalls) isUnderWay(key Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.all[key]
+	return is != nil && is.isUnderWay
+}
+
+// aheadReports returns a text that identifies the collector's reports about Subscriptions that may have to be reinstalled; "" if
+// there are none. With rollback: Reinstall these are all Subscriptions that are not Healthy: after a restart, a reinstall that
+// was cut off may look like anything. Otherwise only a missing CSV counts, because the author may have set Never in the middle.
+func aheadReports(seen *deliveries.Summary, desired *plan.Desired) (report string) {
+	if seen == nil || seen.Status == nil || seen.Wrapper.UID != desired.Wrapper.UID {
+		return ""
+	}
+	for i := range seen.Status.Objects {
+		o := &seen.Status.Objects[i]
+		if o.Group == operators.GroupName && o.Kind == operators.SubscriptionKind && (desired.Reinstalls || o.Reason == v1alpha1.ReasonCSVMissing) {
+			report += o.Name + ": " + o.Reason + "\n"
+		}
+	}
+	return report
+}
+
+// recordOf returns how far the reinstalls of the wrapper's operators are, according to the Delivery.
+func recordOf(seen *deliveries.Summary, desired *plan.Desired) upgrade.RecordState {
+	if seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
+		return upgrade.NothingRecorded
+	}
+	return seen.Reinstall
+}
+
+// isReportedHealthy reports whether the collector has judged the desired state and reports nothing about a Subscription. It reports only
+// objects that are not healthy.
+func isReportedHealthy(seen *deliveries.Summary, desired *plan.Desired, subscription string) bool {
+	if seen.Status == nil || seen.Status.ObservedRendering != desired.Digest() {
+		return false
+	}
+	for i := range seen.Status.Objects {
+		if o := &seen.Status.Objects[i]; o.Group == operators.GroupName && o.Kind == operators.SubscriptionKind && o.Name == subscription {
+			return false
+		}
+	}
+	return true
+}
