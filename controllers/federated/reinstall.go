@@ -6,21 +6,31 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// reinstallOf returns how far the reinstall of an operator is on a member whose line has this reason. A CSV that is missing may be
-// a reinstall that was cut off, or may have been deleted by a person. In the first case the manager finishes without a turn.
-func reinstallOf(reason string) rollout.Reinstall {
-	switch reason {
-	case v1alpha1.ReasonAheadOfTarget, v1alpha1.ReasonCSVMissing, v1alpha1.ReasonReinstallWaits:
-		return rollout.ReinstallNeeded
-	case v1alpha1.ReasonReinstallRefused:
-		return rollout.ReinstallKept
-	case v1alpha1.ReasonReinstallAnnounced:
+// reinstallOf returns how far the reinstall of an operator is on a member with this line. step is the reason of the manager's present
+// step there, and recorded what the Delivery says.
+//
+// Only the manager's own step counts as ReinstallNeeded. A CSV that is missing, for example, may be a reinstall that was cut off, and
+// then the manager says so; or a person may have deleted it, and the member must not hold the turn.
+func reinstallOf(line *v1alpha1.ClusterStatus, step string, recorded upgrade.RecordState) rollout.Reinstall {
+	switch {
+	case step == v1alpha1.ReasonReinstallAnnounced:
 		return rollout.ReinstallAnnounced
-	case v1alpha1.ReasonReinstalling:
+	case step == v1alpha1.ReasonReinstalling:
 		return rollout.ReinstallBegun
+	case step == v1alpha1.ReasonReinstallRefused:
+		return rollout.ReinstallKept
+	case recorded == upgrade.RecordOpen:
+		return rollout.ReinstallBegun
+	case recorded == upgrade.RecordUnsettled && line.State != v1alpha1.StateHealthy:
+		return rollout.ReinstallSettling
+	case step == v1alpha1.ReasonReinstallWaits:
+		return rollout.ReinstallNeeded
+	case line.Reason == v1alpha1.ReasonAheadOfTarget:
+		return rollout.ReinstallReported
 	}
 	return rollout.NoReinstall
 }
@@ -44,7 +54,8 @@ func (p *reconciliation) takeTurnsUnpaced() {
 			continue
 		}
 		line := observer.LineOfTarget(name, desired.Digest(), observed.Assignment{Revision: p.revision, Desired: desired}, nil, p.now)
-		members = append(members, rollout.Member{Member: selection.Member{Name: name}, State: line.State, Reinstall: reinstallOf(line.Reason)})
+		step, recorded := observer.Reinstall(name)
+		members = append(members, rollout.Member{Member: selection.Member{Name: name}, State: line.State, Reinstall: reinstallOf(&line, step, recorded)})
 	}
 	p.setTurns(members, rollout.TurnsOfUnpaced(members, spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll))
 }
@@ -72,6 +83,8 @@ func turnWords(reason rollout.Reason) string {
 		return "spec.suspend holds it (" + string(reason) + ")"
 	case rollout.WaitsAfterFailure:
 		return "the rollout has failed (" + string(reason) + "); `hostctl rollout retry` goes on"
+	case rollout.WaitsForHealth:
+		return "an operator that was reinstalled on another member is not Healthy (" + string(reason) + "); mend it there, or skip that member"
 	case rollout.WaitsForApproval:
 		return "the wave needs an approval (" + string(reason) + ")"
 	}

@@ -66,7 +66,8 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	line := r.observer.LineOfTarget(name, m.Target, observed.Assignment{Revision: r.revision, Desired: newest}, was, r.now)
 	m.State, m.Reason = line.State, line.Reason
 	if r.reinstalls {
-		m.Reinstall = reinstallOf(line.Reason)
+		step, recorded := r.observer.Reinstall(name)
+		m.Reinstall = reinstallOf(&line, step, recorded)
 	}
 	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,
 		Since: latest(line.LastTransitionTime.Time, state.Since), IsHeldUp: report.IsBeforeReinstall(line.Reason)}, r.now)

@@ -94,13 +94,15 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 		back := rollback{pace: newPace(&checks, budget, good, false), lastGood: at.LastGood, targets: targets}
 		at.Phase = back.run(&checks)
 		at.Wave, at.Begun = "", false
-		reinstallTurns{checks: &checks, limit: limit, isRollback: true, suspended: in.Suspended, targets: targets}.run()
+		turns := reinstallTurns{checks: &checks, limit: limit, isRollback: true, suspended: in.Suspended, targets: targets}
+		turns.run()
 	} else {
 		gates := openGates(at, in.Approvals.Waves, in.Suspended)
 		forward := update{fleet: checks.fleet, pace: newPace(&checks, budget, newest, true), gates: gates,
 			revision: in.Revision, lastGood: at.LastGood, targets: targets}
 		forward.run()
-		reinstallTurns{checks: &checks, limit: limit, gates: gates, suspended: in.Suspended, targets: targets}.run()
+		turns := reinstallTurns{checks: &checks, limit: limit, gates: gates, suspended: in.Suspended, targets: targets}
+		turns.run()
 	}
 	checks.awaitDeadlines()
 	out := Decision{State: at.State, Targets: targets, SoakUntil: waves.soakUntil, Again: checks.timer.again}

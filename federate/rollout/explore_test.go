@@ -192,6 +192,16 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 // wronglyReinstalled returns the rule about reinstalls that a decision breaks; "" if it breaks none.
 func wronglyReinstalled(p *Plan, in Input, d Decision, budget int) string {
 	back, running, begun := d.State.Phase == RollingBack || d.State.Phase == RolledBack, 0, 0
+	failed := "" // a member whose reinstalled operator has failed
+	for i := range in.Members {
+		from := d.State.Retried
+		if d.State.Failure != nil {
+			from = d.State.Failure.At
+		}
+		if m := &in.Members[i]; m.isRemoved() && m.failed(p.deadline, from, epoch) {
+			failed = m.Name
+		}
+	}
 	for i := range in.Members {
 		m, target := &in.Members[i], d.Targets[i]
 		switch {
@@ -202,13 +212,22 @@ func wronglyReinstalled(p *Plan, in Input, d Decision, budget int) string {
 		case m.Reinstall == ReinstallBegun && !target.MayReinstall:
 			return m.Name + " must finish its reinstall"
 		}
+		if m.isRemoved() && !target.MayReinstall {
+			running, begun = running+1, begun+1 // it may be unreachable, and has not given its turn back
+		}
 		if !target.MayReinstall {
 			continue
 		}
 		running++
-		if m.Reinstall == ReinstallBegun {
+		if m.isRemoved() {
 			begun++
 			continue
+		}
+		if m.Reinstall == ReinstallKept {
+			running-- // takes no turn; it is announced first, and counts then
+		}
+		if failed != "" {
+			return m.Name + " is reinstalled although " + failed + " is not Healthy after its reinstall"
 		}
 		if d.State.Phase == Paused {
 			return m.Name + " is reinstalled after a failure"
@@ -221,7 +240,7 @@ func wronglyReinstalled(p *Plan, in Input, d Decision, budget int) string {
 			o := &in.Members[j]
 			other := p.waveOf(o.Member)
 			first := other < wave && !back || other > wave && back
-			if first && o.reachable() && (o.Reinstall == ReinstallBegun || o.Reinstall == ReinstallAnnounced || !back && !o.healthy()) {
+			if first && o.reachable() && (o.isRemoved() || o.Reinstall == ReinstallAnnounced || !back && !o.healthy()) {
 				return m.Name + " is reinstalled before " + o.Name + ", whose wave comes first"
 			}
 		}
@@ -275,7 +294,7 @@ func (e *explorer) checkEnd(v *visit) {
 			if m.pushing {
 				w.writeOn(m)
 			}
-			if m.reinstall != NoReinstall {
+			if m.reinstall != NoReinstall && m.reinstall != ReinstallSettling {
 				m.advanceReinstall()
 			} else if m.written != "" && m.health != v1alpha1.StateHealthy {
 				m.become(v1alpha1.StateHealthy)
@@ -288,7 +307,7 @@ func (e *explorer) checkEnd(v *visit) {
 		for i := range w.members {
 			m := &w.members[i]
 			ended = ended && m.told == m.written && (m.written == "" || m.health == v1alpha1.StateHealthy ||
-				d.State.Phase == Paused && m.reinstall == ReinstallNeeded) // waits for a person, as RolloutStopped says
+				d.State.Phase == Paused && (m.reinstall == ReinstallNeeded || m.reinstall == ReinstallKept)) // waits for a person, as RolloutStopped says
 			if d.State.Phase == Complete && w.members[i].told != rev(w.revision) {
 				ended = false
 			}

@@ -16,6 +16,7 @@ import (
 func TestWhoMayBeReinstalledAfterTheRollout(t *testing.T) {
 	const (
 		needed, kept, announced, begun = ReinstallNeeded, ReinstallKept, ReinstallAnnounced, ReinstallBegun
+		settling, reported             = ReinstallSettling, ReinstallReported
 		may                            = Reason("may")
 	)
 	for title, tc := range map[string]struct {
@@ -41,6 +42,15 @@ func TestWhoMayBeReinstalledAfterTheRollout(t *testing.T) {
 		"in a rollback the last wave first":        {is: []Reinstall{needed, needed, 0, needed}, want: []Reason{WaitsForWave, WaitsForWave, "", may}, illMember: -1, change: rollingBack},
 		"and then the one before":                  {is: []Reinstall{needed, needed, 0, 0}, want: []Reason{WaitsForWave, may, "", ""}, illMember: -1, change: rollingBack},
 		"one that cannot be reached has no turn":   {is: []Reinstall{needed, 0, 0, 0}, want: []Reason{WaitsForTurn, "", "", ""}, illMember: -1, change: func(in *Input, _ *State) { in.Members[0].State = v1alpha1.StateUnreachable }},
+		"one that is not Healthy again counts":     {is: []Reinstall{0, needed, settling, 0}, budget: "1", want: []Reason{"", WaitsForBudget, may, ""}, illMember: -1},
+		"and holds the waves after":                {is: []Reinstall{settling, needed, 0, 0}, want: []Reason{may, WaitsForWave, "", ""}, illMember: -1},
+		"also in a rollback":                       {is: []Reinstall{0, needed, 0, settling}, want: []Reason{"", WaitsForWave, "", may}, illMember: -1, change: rollingBack},
+		"none while a reinstalled one has failed":  {is: []Reinstall{0, needed, settling, 0}, want: []Reason{"", WaitsForHealth, may, ""}, illMember: -1, change: fails("m2")},
+		"none in a rollback either":                {is: []Reinstall{0, needed, 0, settling}, want: []Reason{"", WaitsForWave, "", may}, illMember: -1, change: func(in *Input, s *State) { rollingBack(in, s); fails("m3")(in, s) }},
+		"nor after one whose removal fails":        {is: []Reinstall{0, needed, begun, 0}, want: []Reason{"", WaitsForHealth, may, ""}, illMember: -1, change: fails("m2")},
+		"unless a person skips the failed one":     {is: []Reinstall{0, needed, settling, 0}, want: []Reason{"", may, may, ""}, illMember: -1, change: func(in *Input, s *State) { fails("m2")(in, s); in.Approvals.Skip = []string{"m2"} }},
+		"one that was lost holds its turn":         {is: []Reinstall{0, needed, begun, 0}, budget: "1", want: []Reason{"", WaitsForBudget, may, ""}, illMember: -1, change: func(in *Input, _ *State) { in.Members[2].State = v1alpha1.StateUnreachable }},
+		"one that the manager has not looked at":   {is: []Reinstall{0, reported, needed, 0}, budget: "1", want: []Reason{"", WaitsForTurn, may, ""}, illMember: -1},
 		"without one that is ahead none has one":   {is: []Reinstall{0, 0, 0, 0}, want: []Reason{"", "", "", ""}, illMember: -1},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -74,6 +84,17 @@ func TestWhoMayBeReinstalledAfterTheRollout(t *testing.T) {
 	}
 }
 
+// fails lets a member fail.
+func fails(name string) func(*Input, *State) {
+	return func(in *Input, _ *State) {
+		for i := range in.Members {
+			if in.Members[i].Name == name {
+				in.Members[i].State = v1alpha1.StateStalled
+			}
+		}
+	}
+}
+
 // rollingBack makes the rollout one that takes the members back from r2 to r1.
 func rollingBack(in *Input, s *State) {
 	in.Revision = "r2"
@@ -92,6 +113,8 @@ func TestAWrapperWithoutWavesReinstallsOneMemberAfterTheOther(t *testing.T) {
 		"the first":                       {is: []Reinstall{ReinstallNeeded, ReinstallNeeded}, want: []bool{true, false}},
 		"the announced one":               {is: []Reinstall{ReinstallNeeded, ReinstallAnnounced}, want: []bool{false, true}},
 		"no other while one is removed":   {is: []Reinstall{ReinstallNeeded, ReinstallBegun, ReinstallAnnounced}, want: []bool{false, true, false}},
+		"none until that is Healthy":      {is: []Reinstall{ReinstallNeeded, ReinstallSettling, ReinstallAnnounced}, want: []bool{false, true, false}},
+		"one that was not looked at":      {is: []Reinstall{ReinstallReported, ReinstallNeeded}, want: []bool{false, true}},
 		"one that is kept takes no turn":  {is: []Reinstall{ReinstallKept, ReinstallNeeded}, want: []bool{true, true}},
 		"none that needs none":            {is: []Reinstall{NoReinstall, ReinstallNeeded}, want: []bool{false, true}},
 		"no member while it is suspended": {is: []Reinstall{ReinstallKept, ReinstallNeeded, ReinstallBegun}, suspended: true, want: []bool{false, false, true}},

@@ -163,6 +163,9 @@ func (m *worldMember) become(health v1alpha1.ClusterState) {
 		m.progress = 0
 	}
 	m.health, m.age = health, 0
+	if health == v1alpha1.StateHealthy && m.reinstall == ReinstallSettling {
+		m.reinstall = NoReinstall
+	}
 }
 
 // write copies the target from the manager's memory into the member's Delivery.
@@ -179,6 +182,8 @@ func (m *worldMember) install() {
 	later := (m.written[len(m.written)-1]-'0')%2 == 1
 	switch {
 	case m.reinstall == ReinstallBegun: // the manager finishes for the new target
+	case m.reinstall == ReinstallSettling && (later || !m.isLater):
+		m.isLater = later
 	case m.isLater && !later:
 		m.reinstall = ReinstallNeeded
 		m.become(v1alpha1.StateDegraded)
@@ -191,14 +196,14 @@ func (m *worldMember) install() {
 func (m *worldMember) advanceReinstall() {
 	switch {
 	case m.reinstall == ReinstallBegun:
-		m.reinstall, m.isLater = NoReinstall, (m.written[len(m.written)-1]-'0')%2 == 1
+		m.reinstall, m.isLater = ReinstallSettling, (m.written[len(m.written)-1]-'0')%2 == 1
 		m.become(v1alpha1.StateProgressing)
 	case !m.may:
 		if m.reinstall == ReinstallAnnounced {
 			m.reinstall = ReinstallNeeded
 			m.become(v1alpha1.StateDegraded)
 		}
-	case m.reinstall == ReinstallNeeded:
+	case m.reinstall == ReinstallNeeded || m.reinstall == ReinstallKept:
 		m.reinstall = ReinstallAnnounced
 		m.become(v1alpha1.StateProgressing)
 	case m.reinstall == ReinstallAnnounced:
@@ -243,9 +248,12 @@ func (w *world) events() []event {
 			can(name(i)+" is written", func(w *world) { w.writeOn(&w.members[i]) })
 		case m.written == "":
 			continue
-		case m.reinstall != NoReinstall:
+		case m.reinstall != NoReinstall && m.reinstall != ReinstallSettling:
 			if m.may || m.reinstall != ReinstallNeeded {
 				on("is reinstalled further", (*worldMember).advanceReinstall)
+			}
+			if m.may && m.reinstall == ReinstallNeeded && w.faults > 0 {
+				can(name(i)+" is kept", func(w *world) { w.faults--; w.members[i].reinstall = ReinstallKept })
 			}
 		case m.health == v1alpha1.StateHealthy:
 			fault("falls ill", v1alpha1.StateDegraded)

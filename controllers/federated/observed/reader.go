@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
@@ -84,6 +85,18 @@ func (r Reader) Observe(name string, is Assignment) report.Member {
 		m.Reinstall = report.Push{State: step.State, Reason: step.Reason, Message: step.Message}
 	}
 	return m
+}
+
+// Reinstall returns the reason of the manager's present step of a reinstall on a member; "" if there is none. recorded is how far the
+// reinstalls of the wrapper's operators are according to the member's Delivery. That is known also when the member does not answer.
+func (r Reader) Reinstall(name string) (step string, recorded upgrade.RecordState) {
+	if is := r.Pusher.Result(r.Key, name).Reinstall; is != nil {
+		step = is.Reason
+	}
+	if seen := r.Deliveries.Record(r.Key, name).Summary; seen != nil && seen.Wrapper.UID == r.Wrapper.GetUID() {
+		recorded = seen.Reinstall
+	}
+	return step, recorded
 }
 
 // observeUnrendered completes the facts about a member that waits in a rollout and has no desired state: its revision

@@ -119,13 +119,23 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	}
 	// A begun one comes first: until it has ended, no other operator of the wrapper is removed.
 	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return a.rank(x) - a.rank(y) })
+	var kept Result
 	for _, o := range all {
 		is, err := a.one(ctx, read, record, o)
-		if err != nil || is.Step != upgrade.None {
+		if err != nil {
 			return is, err
 		}
+		switch is.Step {
+		case upgrade.None:
+		case upgrade.Keep: // an operator that is kept does not hold the others of the wrapper
+			if kept.Step == upgrade.None {
+				kept = is
+			}
+		default:
+			return is, nil
+		}
 	}
-	return Result{}, nil
+	return kept, nil
 }
 
 // waits returns why no reinstall of a Subscription may begin on the member now; "" if one may.
