@@ -64,6 +64,8 @@ type Operator struct {
 	IsApplied bool
 	// Waits is why the member may not be reinstalled now, in words; "" if it is the member's turn.
 	Waits string
+	// IsAdopted is true if the manager did not create the Subscription, or if the Delivery does not tell.
+	IsAdopted bool
 	// SharesNamespace is spec.upgrade.sharedNamespace: Allow.
 	SharesNamespace bool
 	// IsCollected is true if the member has a ready collector.
@@ -139,6 +141,8 @@ type Reinstall struct {
 	ResourceVersion string
 	// Settles is true for an End after which nothing is to be waited for.
 	Settles bool
+	// Forbids is true for a Keep beside which the manager must not create the Subscription.
+	Forbids bool
 	// Message explains the step to a person.
 	Message string
 	// Again is when the manager has to decide again; zero if that has no fixed time.

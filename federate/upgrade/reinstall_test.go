@@ -105,9 +105,20 @@ func TestTheOperatorIsKept(t *testing.T) {
 		"another CSV provides the API too": {func(o *upgrade.Operator, _ *operators.Subscription) {
 			o.CSVs = append(o.CSVs, csvOf("fork.v1.0.0", ""))
 		}, "fork.v1.0.0 provides"},
-		"the Subscription has another start":    {func(_ *upgrade.Operator, s *operators.Subscription) { s.Spec.StartingCSV = "db.v1.0.0" }, "startingCSV of Subscription db"},
-		"the Subscription has no start":         {func(_ *upgrade.Operator, s *operators.Subscription) { s.Spec.StartingCSV = "" }, "startingCSV of Subscription db"},
-		"the Subscription is not Manual":        {func(_ *upgrade.Operator, s *operators.Subscription) { s.Spec.InstallPlanApproval = "Automatic" }, "is not Manual"},
+		"the Subscription has another start":     {func(_ *upgrade.Operator, s *operators.Subscription) { s.Spec.StartingCSV = "db.v1.0.0" }, "has changed startingCSV of Subscription db"},
+		"another client has changed the channel": {func(_ *upgrade.Operator, s *operators.Subscription) { s.Spec.Channel = "beta" }, "has changed channel of Subscription db"},
+		"another client has changed the source": {func(_ *upgrade.Operator, s *operators.Subscription) {
+			s.Spec.CatalogSource, s.Spec.CatalogSourceNamespace = "mine", "shop"
+		}, "has changed source, sourceNamespace of Subscription db"},
+		"the wrapper has another start":  {func(o *upgrade.Operator, _ *operators.Subscription) { o.Desired.StartingCSV = "db.v1.0.0" }, "startingCSV of Subscription db is \"db.v1.0.0\""},
+		"the wrapper has no start":       {func(o *upgrade.Operator, _ *operators.Subscription) { o.Desired.StartingCSV = "" }, "startingCSV of Subscription db"},
+		"the wrapper is not Manual":      {func(o *upgrade.Operator, _ *operators.Subscription) { o.Desired.InstallPlanApproval = "Automatic" }, "is not Manual"},
+		"the Subscription is not Manual": {func(_ *upgrade.Operator, s *operators.Subscription) { s.Spec.InstallPlanApproval = "Automatic" }, "has changed installPlanApproval"},
+		"the desired channel lacks the target": {func(o *upgrade.Operator, s *operators.Subscription) {
+			o.Facts.Catalog = packages("db.v1.2.0")
+			o.Desired.Channel, s.Spec.Channel = "beta", "beta"
+		}, "channel beta of package db"},
+		"the Delivery says adopted":             {func(o *upgrade.Operator, _ *operators.Subscription) { o.IsAdopted = true }, "was adopted"},
 		"the Subscription is another wrapper's": {func(_ *upgrade.Operator, s *operators.Subscription) { s.Labels[v1alpha1.LabelUID] = "other" }, "another client has changed or replaced"},
 		"the Subscription lacks our mark":       {func(_ *upgrade.Operator, s *operators.Subscription) { delete(s.Annotations, v1alpha1.AnnotationObject) }, "another client has changed or replaced"},
 		"the Subscription has another target": {func(_ *upgrade.Operator, s *operators.Subscription) {
@@ -285,7 +296,7 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 		"another Subscription has the package now": {func(o *upgrade.Operator) {
 			o.Begun, o.CSVs = begun(0), nil
 			o.Subscriptions[0].Name = "db-of-a-person"
-		}, upgrade.Reinstall{Step: upgrade.Keep}},
+		}, upgrade.Reinstall{Step: upgrade.Keep, Forbids: true}},
 		"the operator is there again, and not Healthy": {func(o *upgrade.Operator) { o.Begun = ended(0, false); installed(o) }, upgrade.Reinstall{}},
 		"the operator is Healthy again":                {func(o *upgrade.Operator) { o.Begun, o.IsHealthy = ended(0, false), true; installed(o) }, upgrade.Reinstall{Step: upgrade.End, Settles: true}},
 		"nothing is reported of the new Subscription": {func(o *upgrade.Operator) {

@@ -81,7 +81,7 @@ func (o *Operator) stops(sub *operators.Subscription, now time.Time) string {
 func (o *Operator) create() (is Reinstall, underWay bool) {
 	for i := range o.Subscriptions {
 		if s := &o.Subscriptions[i]; o.Desired != nil && s.Spec != nil && s.Spec.Package == o.Desired.Package {
-			return Reinstall{Step: Keep, Message: "Subscription " + s.Name + " installs package " + s.Spec.Package + " now, so the manager does not create Subscription " + o.Name +
+			return Reinstall{Step: Keep, Forbids: true, Message: "Subscription " + s.Name + " installs package " + s.Spec.Package + " now, so the manager does not create Subscription " + o.Name +
 				" again; delete " + s.Name + " on the member, or take " + o.Name + " out of the wrapper"}, false
 		}
 	}

@@ -131,7 +131,7 @@ func (m *fleetMember) live() {
 // retarget lets the author change the target in the middle. The push writes it onto the Subscription, if there is one.
 func (m *fleetMember) retarget(target string) {
 	m.say("the target is %s now", target)
-	m.operator.Target = target
+	m.operator.Target, m.operator.Desired.StartingCSV = target, target
 	if len(m.operator.Subscriptions) > 0 {
 		s := &m.operator.Subscriptions[0]
 		s.Annotations["federation.fairlead.dev/target-csv"], s.Spec.StartingCSV = target, target

@@ -162,7 +162,7 @@ func keepsForeign(o *Operator, sub *operators.Subscription, _ *Removal, _ time.T
 		return "another client has changed or replaced Subscription " + sub.Name + "; the manager repairs it first"
 	case sub.DeletionTimestamp != nil:
 		return "another client is deleting Subscription " + sub.Name + heldBy(sub.Finalizers)
-	case sub.Annotations[v1alpha1.AnnotationAdopted] != "":
+	case o.IsAdopted || sub.Annotations[v1alpha1.AnnotationAdopted] != "":
 		return "Subscription " + sub.Name + " was adopted, and the manager deletes no adopted object; remove the operator on the member as its documentation says"
 	case sub.Annotations[v1alpha1.AnnotationKeep] == "true":
 		return "Subscription " + sub.Name + " has the annotation " + v1alpha1.AnnotationKeep + "; take it out of the wrapper"
@@ -172,15 +172,36 @@ func keepsForeign(o *Operator, sub *operators.Subscription, _ *Removal, _ time.T
 	return ""
 }
 
-// keepsOtherStart objects if OLM would not install exactly the target, or would upgrade beyond it.
+// keepsOtherStart objects if OLM would not install exactly the target, or would upgrade beyond it. It reads the Subscription that the
+// manager would create. The one on the member has to be the same: otherwise it is not certain what OLM has installed.
 func keepsOtherStart(o *Operator, sub *operators.Subscription, _ *Removal, _ time.Time) string {
 	switch {
-	case sub.Spec == nil || sub.Spec.InstallPlanApproval != operators.ApprovalManual:
-		return "Subscription " + sub.Name + " is not Manual, so OLM would upgrade beyond the target again"
-	case sub.Spec.StartingCSV != o.Target:
-		return fmt.Sprintf("startingCSV of Subscription %s is %q and not the target; leave startingCSV out of the wrapper", sub.Name, sub.Spec.StartingCSV)
+	case o.Desired == nil || o.Desired.InstallPlanApproval != operators.ApprovalManual:
+		return "Subscription " + sub.Name + " of the wrapper is not Manual, so OLM would upgrade beyond the target again"
+	case o.Desired.StartingCSV != o.Target:
+		return fmt.Sprintf("startingCSV of Subscription %s is %q and not the target; leave startingCSV out of the wrapper", sub.Name, o.Desired.StartingCSV)
+	}
+	if fields := changedFields(sub.Spec, o.Desired); len(fields) > 0 {
+		return "another client has changed " + strings.Join(fields, ", ") + " of Subscription " + sub.Name + "; the manager repairs it first"
 	}
 	return ""
+}
+
+// changedFields returns the names of the fields that decide what OLM installs, and that differ.
+func changedFields(is, desired *operators.SubscriptionSpec) (fields []string) {
+	if is == nil {
+		is = &operators.SubscriptionSpec{}
+	}
+	for _, f := range []struct{ name, is, desired string }{
+		{"name", is.Package, desired.Package}, {"channel", is.Channel, desired.Channel}, {"source", is.CatalogSource, desired.CatalogSource},
+		{"sourceNamespace", is.CatalogSourceNamespace, desired.CatalogSourceNamespace}, {"startingCSV", is.StartingCSV, desired.StartingCSV},
+		{"installPlanApproval", string(is.InstallPlanApproval), string(desired.InstallPlanApproval)},
+	} {
+		if f.is != f.desired {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
 }
 
 // keepsOffered objects if OLM itself offers the target as the next version. Then the names mislead, and the target is later.
@@ -233,7 +254,7 @@ func keepsDuringPlan(o *Operator, _ *operators.Subscription, _ *Removal, now tim
 // keepsUnhealthyCatalog objects if OLM could not install the target now.
 func keepsUnhealthyCatalog(o *Operator, sub *operators.Subscription, _ *Removal, _ time.Time) string {
 	if !o.Facts.Catalog.IsHealthy {
-		return "CatalogSource " + sub.Spec.CatalogSourceNamespace + "/" + sub.Spec.CatalogSource + " is missing or not READY, so OLM could not install " + o.Target
+		return "CatalogSource " + o.Desired.CatalogSourceNamespace + "/" + o.Desired.CatalogSource + " is missing or not READY, so OLM could not install " + o.Target
 	}
 	for i := range sub.Status.Conditions {
 		if c := &sub.Status.Conditions[i]; c.Type == operators.SubscriptionCatalogSourcesUnhealthy && c.Status == "True" {
@@ -244,22 +265,22 @@ func keepsUnhealthyCatalog(o *Operator, sub *operators.Subscription, _ *Removal,
 }
 
 // keepsMissingTarget objects if the catalog does not have the target in the Subscription's channel.
-func keepsMissingTarget(o *Operator, sub *operators.Subscription, _ *Removal, _ time.Time) string {
+func keepsMissingTarget(o *Operator, _ *operators.Subscription, _ *Removal, _ time.Time) string {
 	catalog := &o.Facts.Catalog
 	if !catalog.ServesPackages {
 		return "" // nothing on the member can be asked
 	}
-	lacks := fmt.Sprintf("channel %s of package %s in catalog %s/%s lacks %s", sub.Spec.Channel, sub.Spec.Package, sub.Spec.CatalogSourceNamespace, sub.Spec.CatalogSource, o.Target)
+	lacks := fmt.Sprintf("channel %s of package %s in catalog %s/%s lacks %s", o.Desired.Channel, o.Desired.Package, o.Desired.CatalogSourceNamespace, o.Desired.CatalogSource, o.Target)
 	p := catalog.Package
 	switch {
 	case p == nil:
-		return "the package server has no package " + sub.Spec.Package
-	case p.CatalogSource != sub.Spec.CatalogSource || p.CatalogNamespace != sub.Spec.CatalogSourceNamespace:
-		return "the package server shows package " + sub.Spec.Package + " of another catalog, so it is not known whether " + lacks
+		return "the package server has no package " + o.Desired.Package
+	case p.CatalogSource != o.Desired.CatalogSource || p.CatalogNamespace != o.Desired.CatalogSourceNamespace:
+		return "the package server shows package " + o.Desired.Package + " of another catalog, so it is not known whether " + lacks
 	}
 	for i := range p.Channels {
 		c := &p.Channels[i]
-		if c.Name == sub.Spec.Channel || sub.Spec.Channel == "" && c.Name == p.DefaultChannel {
+		if c.Name == o.Desired.Channel || o.Desired.Channel == "" && c.Name == p.DefaultChannel {
 			if c.Head == o.Target || slices.Contains(c.CSVs, o.Target) {
 				return ""
 			}

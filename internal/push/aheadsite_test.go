@@ -153,8 +153,16 @@ func (s *aheadSite) show(m *manager) {
 func (s *aheadSite) attempt(w *Desired) reinstall.Result {
 	s.Helper()
 	d := s.delivery()
+	rendering, err := w.Rendering.Render()
+	if err != nil {
+		s.Fatal(err)
+	}
+	subscriptions, err := reinstall.SubscriptionsOf(rendering)
+	if err != nil {
+		s.Fatal(err)
+	}
 	a := reinstall.Attempt{
-		Conn: s.conn, Desired: w, Delivery: d.Name, DeliveryUID: d.UID, Targets: map[string]string{"db": "db.v1.2.0"}, IsApplied: true, IsCollected: true,
+		Conn: s.conn, Desired: w, Delivery: d.Name, DeliveryUID: d.UID, Subscriptions: subscriptions, IsApplied: true, IsCollected: true,
 		Namespaces: namespaces.New(s.conn, w.Namespaces, nil, nil), IsDesired: func() bool { return true }, IsHealthy: func(string) bool { return false }, Now: time.Now(),
 	}
 	is, err := a.Run(s.Context())

@@ -100,7 +100,8 @@ func (q *memberQueue) park(key Key) bool {
 func (q *memberQueue) push(ctx context.Context, key Key) {
 	desired := q.pusher.desired.get(key, q.conn.Name())
 	todo, due, news := q.judge(key, desired)
-	due = q.reinstalls.addOwed(key, desired, &todo) || due
+	last, _ := q.histories.of(key)
+	due = q.reinstalls.addOwed(key, desired, &todo, due, &last)
 	if news {
 		// The method judge has changed the status message about contested objects. A drift report woke the wrapper's
 		// controller before that, so wake the controller again.
@@ -135,11 +136,11 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	if err != nil {
 		log.FromContext(ctx).Info("a push failed", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		q.failed(key, desired, err)
+		q.reinstalls.created(key, &todo, &outcome, plan.Quote(err.Error()))
 	} else {
 		q.finished(key, outcome, todo)
-		q.reinstalls.created(key, &todo, &outcome)
+		q.wakeAfter(key, q.reinstalls.created(key, &todo, &outcome, ""))
 	}
-	q.wakeAfter(key, q.reinstalls.owes(key))
 	q.pusher.wake(key)
 }
 

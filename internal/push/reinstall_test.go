@@ -209,6 +209,20 @@ func TestWhatAMemberSaysKeepsTheOperator(t *testing.T) {
 			s.create(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, ownerReferences: [{apiVersion: %s, kind: ClusterServiceVersion, name: db.v1.2.0, uid: %s}]},
 				spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, olmVersion, csv.GetUID()))
 		}, "PersistentVolumeClaim data would be deleted with it"},
+		"the Delivery says that it was adopted": {func(s *aheadSite) {
+			d := s.delivery()
+			for i := range d.Spec.Inventory {
+				d.Spec.Inventory[i].Adopted = v1alpha1.AdoptedYes
+			}
+			if err := s.admin.Update(s.Context(), d); err != nil {
+				s.Fatal(err)
+			}
+		}, "was adopted"},
+		"another client has changed the channel": {func(s *aheadSite) {
+			s.edit(olmVersion, "Subscription", "db", "admin", func(u *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(u.Object, "beta", "spec", "channel")
+			})
+		}, "has changed channel of Subscription db"},
 		"the record cannot be read": {func(s *aheadSite) { s.annotateDelivery("{") }, "it is not known what was begun"},
 		"it was reinstalled a moment ago": {func(s *aheadSite) {
 			s.annotateDelivery(`{"db":{"csvs":[],"subscription":{"name":"db","uid":"earlier"},"at":"` + time.Now().UTC().Format(time.RFC3339) + `","ended":"2026-01-01T00:00:00Z","settled":true}}`)
@@ -228,23 +242,33 @@ func TestWhatAMemberSaysKeepsTheOperator(t *testing.T) {
 	}
 }
 
-// The manager asks before the first removal whether it may make all of them.
-func TestWithoutTheRightToDeleteTheOperatorIsKept(t *testing.T) {
-	s := newAheadSite(t)
-	read := func(group string, resources ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{"get", "list"}}
-	}
-	s.restricted(read(operators.GroupName, "*"), read("packages.operators.coreos.com", "*"), read("apiextensions.k8s.io", "*"), read("", "namespaces", "persistentvolumeclaims"),
-		rbacv1.PolicyRule{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries"}, Verbs: []string{"get", "patch"}},
-		rbacv1.PolicyRule{APIGroups: []string{operators.GroupName}, Resources: []string{"clusterserviceversions"}, Verbs: []string{"delete"}})
-	said := ""
-	s.await("the missing right is named", func(context.Context) bool { // an API server needs a moment to read a new role
-		is := s.attempt(s.wants("db.v1.2.0"))
-		said = is.Message
-		return is.Step == upgrade.Keep && strings.Contains(said, "resources: [subscriptions], verbs: [get, list, delete]")
-	}, &said)
-	if d := s.delivery(); d.Annotations[v1alpha1.AnnotationReinstalls] != "" || s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0").GetDeletionTimestamp() != nil {
-		t.Error("the reinstall has begun although it cannot end")
+// The manager asks before the first removal whether it may make all of them, and create the Subscription again.
+func TestWithoutARightTheOperatorIsKept(t *testing.T) {
+	for name, tc := range map[string]struct {
+		verbs []string // on Subscriptions, besides get and list
+		want  string
+	}{
+		"to delete the Subscription":       {nil, "resources: [subscriptions], verbs: [get, list, delete]"},
+		"to create the Subscription again": {[]string{"delete", "patch"}, "resources: [subscriptions], verbs: [get, list, create, patch]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAheadSite(t)
+			allow := func(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
+				return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: append([]string{"get", "list"}, verbs...)}
+			}
+			s.restricted(allow(operators.GroupName, []string{"*"}), allow("packages.operators.coreos.com", []string{"*"}), allow("apiextensions.k8s.io", []string{"*"}),
+				allow("", []string{"namespaces", "persistentvolumeclaims"}), allow(v1alpha1.Group, []string{"deliveries"}, "patch"),
+				allow(operators.GroupName, []string{"clusterserviceversions"}, "delete"), allow(operators.GroupName, []string{"subscriptions"}, tc.verbs...))
+			said := ""
+			s.await("the missing right is named", func(context.Context) bool { // an API server needs a moment to read a new role
+				is := s.attempt(s.wants("db.v1.2.0"))
+				said = is.Message
+				return is.Step == upgrade.Keep && strings.Contains(said, tc.want)
+			}, &said)
+			if d := s.delivery(); d.Annotations[v1alpha1.AnnotationReinstalls] != "" || s.get(olmVersion, "ClusterServiceVersion", "db.v1.2.0").GetDeletionTimestamp() != nil {
+				t.Error("the reinstall has begun although it cannot end")
+			}
+		})
 	}
 }
 

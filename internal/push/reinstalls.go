@@ -4,11 +4,13 @@ package push
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -46,10 +48,20 @@ type reinstallState struct {
 	announced map[string]upgrade.Announcement
 	// isUnderWay is true while a reinstall has begun and has not ended. Then attempts follow whatever the collector reports.
 	isUnderWay bool
-	// owed are the Subscriptions that the manager has removed and not yet created again, with the uids that it removed.
-	owed map[string]types.UID
+	// owed are the Subscriptions that the manager has removed and not yet created again.
+	owed map[string]*owedSubscription
+	// forbidden are Subscriptions that the manager must not create, because another one has their package now.
+	forbidden sets.Set[string]
 	// trouble is the present step, for the status; nil if there is none.
 	trouble *memberapi.Trouble
+}
+
+// owedSubscription is a Subscription that the manager has removed and not yet created again.
+type owedSubscription struct {
+	// removed is the uid that it had.
+	removed types.UID
+	// refused is why the last pass could not create it; nil before the end of the first such pass.
+	refused *memberapi.Trouble
 }
 
 // begin reports whether an attempt is due now, and records that it begins. wait is the time until the next one; zero if no reason for one
@@ -102,11 +114,10 @@ func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Resul
 	case upgrade.Remove, upgrade.AwaitRemoval, upgrade.Begin:
 		is.announced, wait = nil, plan.RetrySoon
 	case upgrade.Create:
-		if is.owed == nil {
-			is.owed = make(map[string]types.UID)
+		is.announced = nil
+		if is.owe(result) {
+			wait = time.Millisecond
 		}
-		is.owed[result.Subscription] = result.Removed
-		is.announced, wait = nil, time.Millisecond
 	case upgrade.End:
 		is.announced, wait = nil, time.Millisecond // look again: another operator of the wrapper may be ahead, too
 	case upgrade.None, upgrade.Keep, upgrade.WaitForTurn:
@@ -115,9 +126,29 @@ func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Resul
 	if result.Step != upgrade.Create {
 		delete(is.owed, result.Subscription) // it is there again, or another Subscription is
 	}
+	is.forbidden = nil
+	if result.Forbids {
+		is.forbidden = sets.New(result.Subscription)
+	}
 	wait = max(wait, time.Millisecond)
 	is.again = now.Add(wait)
 	return wait
+}
+
+// owe remembers that the manager has to create a Subscription. isNew is false if a pass has tried that already: the history of the passes
+// then tells when the next one is due.
+func (is *reinstallState) owe(result *reinstall.Result) (isNew bool) {
+	if known := is.owed[result.Subscription]; known != nil && known.removed == result.Removed {
+		if known.refused != nil {
+			is.trouble = known.refused
+		}
+		return known.refused == nil
+	}
+	if is.owed == nil {
+		is.owed = make(map[string]*owedSubscription)
+	}
+	is.owed[result.Subscription] = &owedSubscription{removed: result.Removed}
+	return true
 }
 
 // announce remembers an announcement. If the same one is there already and has become too old, it begins again.
@@ -160,19 +191,32 @@ func (r *reinstalls) shown(key Key, message string) (wait time.Duration) {
 	return wait
 }
 
-// addOwed adds to the work of a pass the Subscriptions that the manager has removed and has to create again. It reports whether
-// there are any. The manager does not wait for the collector to report them as gone: the collector may have died.
-func (r *reinstalls) addOwed(key Key, desired *plan.Desired, todo *plan.Work) (due bool) {
+// addOwed adds to the work of a pass the Subscriptions that the manager has removed and has to create again, and takes out those that it
+// must not create. It reports whether the pass is due: isDue tells that without them. The manager does not wait for the collector to
+// report them as gone: the collector may have died. last is the outcome of the last pass. After a refusal, it tells when to try again.
+func (r *reinstalls) addOwed(key Key, desired *plan.Desired, todo *plan.Work, isDue bool, last *plan.Outcome) (due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	is := r.all[key]
 	if is == nil || desired == nil || desired.Leaving() || desired.Suspended {
-		return false
+		return isDue
 	}
-	for name, uid := range is.owed {
+	repairs := len(todo.Drifted)
+	for name := range is.forbidden {
 		id := subscriptionID(name)
-		if !desired.Lists(id) {
+		delete(todo.Drifted, id)
+		delete(todo.Marks, id)
+		delete(todo.Gone, id)
+	}
+	due = isDue && (repairs == 0 || len(todo.Drifted) > 0)
+	waits := desired.Same(last.Desired) && (last.Again.IsZero() || r.clock.Now().Before(last.Again))
+	for name, one := range is.owed {
+		id := subscriptionID(name)
+		switch {
+		case !desired.Lists(id):
 			delete(is.owed, name) // the wrapper does not have it any more
+			continue
+		case one.refused != nil && waits && !due:
 			continue
 		}
 		if todo.Drifted == nil {
@@ -181,46 +225,42 @@ func (r *reinstalls) addOwed(key Key, desired *plan.Desired, todo *plan.Work) (d
 		if todo.Gone == nil {
 			todo.Gone = make(map[plan.ObjectID]types.UID)
 		}
-		todo.Drifted[id], todo.Gone[id] = v1alpha1.DriftGone, uid
+		todo.Drifted[id], todo.Gone[id] = v1alpha1.DriftGone, one.removed
 		todo.Secrets, todo.IsNew = nil, false
 		due = true
 	}
 	return due
 }
 
-// created records that a pass has created the Subscriptions that it was to create.
-func (r *reinstalls) created(key Key, todo *plan.Work, outcome *plan.Outcome) {
+// created records the end of a pass that was to create Subscriptions again. refusal is why the pass failed as a whole; "" if it did not.
+// wait is the time until the next attempt; zero if no Subscription was created.
+func (r *reinstalls) created(key Key, todo *plan.Work, outcome *plan.Outcome, refusal string) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	is := r.all[key]
 	if is == nil {
-		return
+		return 0
 	}
-	for name := range is.owed {
+	for name, one := range is.owed {
 		id := subscriptionID(name)
 		if _, tried := todo.Drifted[id]; !tried {
 			continue
 		}
-		repaired := true
-		for _, un := range outcome.Unrepaired {
-			repaired = repaired && un != id
-		}
-		if repaired {
+		if refusal == "" && !slices.Contains(outcome.Unrepaired, id) {
 			delete(is.owed, name)
 			is.isUnderWay, is.trouble = false, nil
-			is.again = time.Time{} // look again: another operator of the wrapper may be ahead, too
+			is.again, wait = time.Time{}, time.Millisecond // the record ends, and another operator of the wrapper may be ahead, too
+			continue
 		}
+		why := refusal
+		if why == "" {
+			why = outcome.Message
+		}
+		one.refused = &memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonReinstalling,
+			Message: "no operator runs: the manager cannot create Subscription " + name + " again: " + why}
+		is.trouble = one.refused
 	}
-}
-
-// owes returns the time until the manager tries again to create a Subscription that it has removed; zero if there is none.
-func (r *reinstalls) owes(key Key) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if is := r.all[key]; is != nil && len(is.owed) > 0 {
-		return plan.RetrySoon
-	}
-	return 0
+	return wait
 }
 
 // forget drops what is known of a pair.

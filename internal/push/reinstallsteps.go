@@ -32,12 +32,12 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 	if err != nil {
 		return q.reinstalls.isUnderWay(key) // the wrapper's status reports the error
 	}
-	targets, err := reinstall.TargetsOf(rendering)
+	subscriptions, err := reinstall.SubscriptionsOf(rendering)
 	if err != nil {
 		return q.reinstalls.isUnderWay(key)
 	}
 	attempt := reinstall.Attempt{
-		Conn: q.conn, Desired: desired, Delivery: key.Delivery(), DeliveryUID: seen.UID, Targets: targets,
+		Conn: q.conn, Desired: desired, Delivery: key.Delivery(), DeliveryUID: seen.UID, Subscriptions: subscriptions,
 		// A host that was restored from a backup has a lower generation than the member. Its next pass may be held, and would not
 		// create the Subscription again.
 		IsApplied:   desired.IsHeldBy(seen) && seen.Wrapper.Generation <= desired.Wrapper.Generation,

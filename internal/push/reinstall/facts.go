@@ -123,10 +123,10 @@ func (r *reader) csvs(ctx context.Context) ([]upgrade.CSV, error) {
 }
 
 // facts reads what a decision needs before a reinstall begins. csvs are those that it would remove.
-func (r *reader) facts(ctx context.Context, sub *operators.Subscription, csvs []upgrade.CSV) (*upgrade.Facts, error) {
+func (r *reader) facts(ctx context.Context, spec *operators.SubscriptionSpec, csvs []upgrade.CSV) (*upgrade.Facts, error) {
 	is := &upgrade.Facts{}
-	for _, step := range []func(context.Context, *upgrade.Facts, *operators.Subscription, []upgrade.CSV) error{r.groups, r.plans, r.source, r.pkg, r.crds} {
-		if err := step(ctx, is, sub, csvs); err != nil {
+	for _, step := range []func(context.Context, *upgrade.Facts, *operators.SubscriptionSpec, []upgrade.CSV) error{r.groups, r.plans, r.source, r.pkg, r.crds} {
+		if err := step(ctx, is, spec, csvs); err != nil {
 			return nil, err
 		}
 	}
@@ -134,7 +134,7 @@ func (r *reader) facts(ctx context.Context, sub *operators.Subscription, csvs []
 	return is, nil
 }
 
-func (r *reader) groups(ctx context.Context, is *upgrade.Facts, _ *operators.Subscription, _ []upgrade.CSV) error {
+func (r *reader) groups(ctx context.Context, is *upgrade.Facts, _ *operators.SubscriptionSpec, _ []upgrade.CSV) error {
 	var list struct{ Items []struct{} }
 	var more string // a second page means more than one as well
 	err := r.list(ctx, groupsGVR, "OperatorGroup", 2, &list, &more)
@@ -142,7 +142,7 @@ func (r *reader) groups(ctx context.Context, is *upgrade.Facts, _ *operators.Sub
 	return err
 }
 
-func (r *reader) plans(ctx context.Context, is *upgrade.Facts, _ *operators.Subscription, _ []upgrade.CSV) error {
+func (r *reader) plans(ctx context.Context, is *upgrade.Facts, _ *operators.SubscriptionSpec, _ []upgrade.CSV) error {
 	var list struct { // operators.InstallPlan has no quantities
 		Metadata listMeta
 		Items    []operators.InstallPlan
@@ -152,26 +152,20 @@ func (r *reader) plans(ctx context.Context, is *upgrade.Facts, _ *operators.Subs
 	return err
 }
 
-func (r *reader) source(ctx context.Context, is *upgrade.Facts, sub *operators.Subscription, _ []upgrade.CSV) error {
-	if sub.Spec == nil {
-		return nil
-	}
+func (r *reader) source(ctx context.Context, is *upgrade.Facts, spec *operators.SubscriptionSpec, _ []upgrade.CSV) error {
 	var source struct {
 		Status struct {
 			ConnectionState struct{ LastObservedState string }
 		}
 	}
-	_, _, err := r.get(ctx, member.Path(memberapi.CatalogSources, sub.Spec.CatalogSourceNamespace, sub.Spec.CatalogSource), operators.CatalogSourceKind, operators.GroupName,
-		"CatalogSource "+sub.Spec.CatalogSourceNamespace+"/"+sub.Spec.CatalogSource, &source)
+	_, _, err := r.get(ctx, member.Path(memberapi.CatalogSources, spec.CatalogSourceNamespace, spec.CatalogSource), operators.CatalogSourceKind, operators.GroupName,
+		"CatalogSource "+spec.CatalogSourceNamespace+"/"+spec.CatalogSource, &source)
 	is.Catalog.IsHealthy = source.Status.ConnectionState.LastObservedState == "READY"
 	return err
 }
 
 // pkg reads the PackageManifest. OLM's package server serves it, if the member has one.
-func (r *reader) pkg(ctx context.Context, is *upgrade.Facts, sub *operators.Subscription, _ []upgrade.CSV) error {
-	if sub.Spec == nil {
-		return nil
-	}
+func (r *reader) pkg(ctx context.Context, is *upgrade.Facts, spec *operators.SubscriptionSpec, _ []upgrade.CSV) error {
 	var manifest struct {
 		Status struct {
 			CatalogSource, CatalogSourceNamespace, DefaultChannel string
@@ -184,7 +178,7 @@ func (r *reader) pkg(ctx context.Context, is *upgrade.Facts, sub *operators.Subs
 			}
 		}
 	}
-	found, served, err := r.get(ctx, member.Path(packagesGVR, sub.Namespace, sub.Spec.Package), "PackageManifest", packagesGVR.Group, "PackageManifest "+sub.Spec.Package, &manifest)
+	found, served, err := r.get(ctx, member.Path(packagesGVR, r.namespace, spec.Package), "PackageManifest", packagesGVR.Group, "PackageManifest "+spec.Package, &manifest)
 	is.Catalog.ServesPackages = served
 	if err != nil || !found {
 		return err
@@ -207,7 +201,7 @@ func (r *reader) pkg(ctx context.Context, is *upgrade.Facts, sub *operators.Subs
 }
 
 // crds reads the CRDs that the CSVs own.
-func (r *reader) crds(ctx context.Context, is *upgrade.Facts, _ *operators.Subscription, csvs []upgrade.CSV) error {
+func (r *reader) crds(ctx context.Context, is *upgrade.Facts, _ *operators.SubscriptionSpec, csvs []upgrade.CSV) error {
 	names := sets.New[string]()
 	for i := range csvs {
 		names.Insert(csvs[i].OwnedCRDs...)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
@@ -32,8 +31,8 @@ type Attempt struct {
 	// Delivery is the name of the wrapper's Delivery, and DeliveryUID its uid.
 	Delivery    string
 	DeliveryUID types.UID
-	// Targets are the targets of all Subscriptions that the desired state has; "" for one without a target.
-	Targets map[string]string
+	// Subscriptions are all Subscriptions that the desired state has, by their names.
+	Subscriptions map[string]Subscription
 	// IsApplied is true if the member has the desired state.
 	IsApplied bool
 	// IsCollected is true if the member has a ready collector.
@@ -58,19 +57,6 @@ type Result struct {
 	IsUnderWay bool
 	// Removed is the Subscription that this reinstall removed, for the step Create.
 	Removed types.UID
-}
-
-// TargetsOf returns the targets of all Subscriptions in a rendering.
-func TargetsOf(rendering *render.Rendering) (map[string]string, error) {
-	all, err := rendering.Targets()
-	if err != nil {
-		return nil, err
-	}
-	targets := make(map[string]string, len(all))
-	for _, t := range all {
-		targets[t.Name] = t.CSV
-	}
-	return targets, nil
 }
 
 // Run makes the next step. It reinstalls one operator at a time: first one whose reinstall has begun. An error concerns the member
@@ -105,10 +91,11 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	if refused, err := a.forget(ctx, record); refused != "" || err != nil {
 		return a.kept("%s", refused), err
 	}
-	all := make([]*upgrade.Operator, 0, len(a.Targets))
-	for _, name := range slices.Sorted(maps.Keys(a.Targets)) {
+	all := make([]*upgrade.Operator, 0, len(a.Subscriptions))
+	for _, name := range slices.Sorted(maps.Keys(a.Subscriptions)) {
+		desired := a.Subscriptions[name]
 		o := &upgrade.Operator{
-			Name: name, Wrapper: a.Desired.Wrapper.UID, Target: a.Targets[name], IsPolicy: a.Desired.Reinstalls, IsApplied: a.IsApplied,
+			Name: name, Wrapper: a.Desired.Wrapper.UID, Target: desired.Target, Desired: desired.Spec, IsAdopted: record.isAdopted(name), IsPolicy: a.Desired.Reinstalls, IsApplied: a.IsApplied,
 			Waits: a.waits(record, name), SharesNamespace: a.Desired.SharesNamespace, IsCollected: a.IsCollected, IsHealthy: a.IsCollected && a.IsHealthy(name),
 			Subscriptions: subscriptions, CSVs: csvs, Begun: record.of(name),
 		}
@@ -159,7 +146,7 @@ func (a *Attempt) waits(record *record, subscription string) string {
 func (a *Attempt) forget(ctx context.Context, record *record) (refused string, err error) {
 	dropped := make(upgrade.Records)
 	for name, begun := range record.begun {
-		if _, has := a.Targets[name]; !has && !begun.Settled {
+		if _, has := a.Subscriptions[name]; !has && !begun.Settled {
 			begun.Ended, begun.Settled = &metav1.Time{Time: a.Now}, true
 			dropped[name] = begun
 		}
@@ -183,7 +170,7 @@ func (a *Attempt) one(ctx context.Context, read *reader, record *record, o *upgr
 		sub := &o.Subscriptions[slices.IndexFunc(o.Subscriptions, func(s operators.Subscription) bool { return s.Name == o.Name })]
 		facts := &reader{conn: read.conn, namespace: read.namespace}
 		var err error
-		if o.Facts, err = facts.facts(ctx, sub, csvs); err != nil {
+		if o.Facts, err = facts.facts(ctx, o.Desired, csvs); err != nil {
 			return Result{}, err
 		}
 		if o.Facts.Unread == "" {
@@ -254,6 +241,9 @@ func (a *Attempt) begin(ctx context.Context, record *record, o *upgrade.Operator
 		}
 	}
 	if kept, err = a.tryDelete(ctx, memberapi.Subscriptions, operators.SubscriptionKind, removal.Subscription); kept != "" || err != nil {
+		return kept, err
+	}
+	if kept, err = a.tryCreate(ctx, o.Name); kept != "" || err != nil {
 		return kept, err
 	}
 	if !a.IsDesired() {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/push/reinstall"
+)
+
+// listing is a rendering that has every object.
+type listing string
+
+func (l listing) Digest() string                   { return string(l) }
+func (listing) Lists(_, _, _ string) bool          { return true }
+func (listing) Render() (*render.Rendering, error) { return &render.Rendering{}, nil }
+
+// reinstallBench is the manager's memory of the reinstalls of one pair, without a member.
+type reinstallBench struct {
+	*reinstalls
+	clock   *clocktesting.FakeClock
+	key     Key
+	desired *plan.Desired
+}
+
+func newReinstallBench() *reinstallBench {
+	clk := clocktesting.NewFakeClock(time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC))
+	return &reinstallBench{reinstalls: &reinstalls{clock: clk}, clock: clk, key: KeyOf(v1alpha1.WrapperIdentity{Kind: "Federated", Namespace: "shop", Name: "db"}), desired: &plan.Desired{Rendering: listing("d"), Reinstalls: true, MayReinstall: true}}
+}
+
+// attempt makes an attempt that ends with this decision.
+func (b *reinstallBench) attempt(t *testing.T, is upgrade.Reinstall, underWay bool) time.Duration {
+	t.Helper()
+	if due, _, _ := b.begin(b.key, b.desired, "db: CSVMissing", upgrade.RecordOpen); !due {
+		t.Fatal("no attempt is due")
+	}
+	return b.end(b.key, b.desired, &reinstall.Result{Reinstall: is, Subscription: "db", IsUnderWay: underWay, Removed: "sub-1"})
+}
+
+func TestARefusedCreationUsesTheBackOffOfThePasses(t *testing.T) {
+	b, id := newReinstallBench(), subscriptionID("db")
+	create := upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}
+	if wait := b.attempt(t, create, true); wait != time.Millisecond {
+		t.Errorf("the first pass follows after %s", wait)
+	}
+	todo := plan.Work{}
+	if !b.addOwed(b.key, b.desired, &todo, false, &plan.Outcome{}) || todo.Drifted[id] != v1alpha1.DriftGone || todo.Gone[id] != "sub-1" {
+		t.Fatalf("the pass does not create the Subscription: %+v", todo)
+	}
+	refused := plan.Outcome{Desired: b.desired, Unrepaired: []plan.ObjectID{id}, Message: "a policy refuses it", Again: b.clock.Now().Add(2 * time.Minute)}
+	b.created(b.key, &todo, &refused, "")
+	says := func() {
+		t.Helper()
+		if is := b.of(b.key, b.desired); is == nil || is.Reason != v1alpha1.ReasonReinstalling || is.State != v1alpha1.StateDegraded || !strings.Contains(is.Message, "a policy refuses it") {
+			t.Errorf("the line says %+v", is)
+		}
+	}
+	says()
+	for b.clock.Now().Before(refused.Again) {
+		if b.addOwed(b.key, b.desired, &plan.Work{}, false, &refused) {
+			t.Fatal("the manager tries again before the back-off ends")
+		}
+		b.clock.Step(30 * time.Second)
+		if wait := b.attempt(t, create, true); wait < reinstallInterval {
+			t.Fatalf("the manager looks again after %s", wait)
+		}
+		says()
+	}
+	if todo = (plan.Work{}); !b.addOwed(b.key, b.desired, &todo, false, &refused) {
+		t.Fatal("the manager does not try again when the back-off ends")
+	}
+	if b.created(b.key, &todo, &plan.Outcome{Desired: b.desired, Done: true}, "") == 0 || b.of(b.key, b.desired) != nil {
+		t.Error("a creation that succeeds is not the end")
+	}
+	if b.addOwed(b.key, b.desired, &plan.Work{}, false, &plan.Outcome{Desired: b.desired, Done: true}) {
+		t.Error("the Subscription is created twice")
+	}
+}
+
+func TestAnErrorOfThePassDuringTheCreationIsVisible(t *testing.T) {
+	b := newReinstallBench()
+	b.attempt(t, upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}, true)
+	todo := plan.Work{}
+	b.addOwed(b.key, b.desired, &todo, false, &plan.Outcome{})
+	b.created(b.key, &todo, &plan.Outcome{}, "the member does not answer")
+	if is := b.of(b.key, b.desired); is == nil || !strings.Contains(is.Message, "the member does not answer") {
+		t.Errorf("the line says %+v", is)
+	}
+}
+
+// While the Subscription was gone, another client created one for the same package.
+func TestAnOwedSubscriptionIsDroppedForAnotherOne(t *testing.T) {
+	b, id := newReinstallBench(), subscriptionID("db")
+	b.attempt(t, upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}, true)
+	b.clock.Step(time.Minute)
+	b.attempt(t, upgrade.Reinstall{Step: upgrade.Keep, Forbids: true, Message: "Subscription db2 installs package db now"}, false)
+	todo := plan.Work{Drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone}}
+	if b.addOwed(b.key, b.desired, &todo, true, &plan.Outcome{}) || len(todo.Drifted) > 0 {
+		t.Errorf("the manager creates a second Subscription: %+v", todo)
+	}
+	if is := b.of(b.key, b.desired); is == nil || is.Reason != v1alpha1.ReasonReinstallRefused || !strings.Contains(is.Message, "db2") {
+		t.Errorf("the line says %+v", is)
+	}
+	b.clock.Step(time.Minute)
+	b.attempt(t, upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}, true)
+	if !b.addOwed(b.key, b.desired, &todo, false, &plan.Outcome{}) {
+		t.Error("when the other one is gone, the manager does not create its own")
+	}
+}
