@@ -113,6 +113,9 @@ func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Resul
 		wait = result.Again.Sub(now)
 	case upgrade.Remove, upgrade.AwaitRemoval, upgrade.Begin:
 		is.announced, wait = nil, plan.RetrySoon
+		if !result.Again.IsZero() {
+			wait = result.Again.Sub(now)
+		}
 	case upgrade.Create:
 		is.announced = nil
 		if is.owe(result) {
@@ -160,15 +163,31 @@ func (is *reinstallState) announce(result *reinstall.Result) {
 	is.announced = map[string]upgrade.Announcement{result.Subscription: {Removal: result.Removal}}
 }
 
-// failed records that an attempt has ended with an error, and returns the time until the next one.
-func (r *reinstalls) failed(key Key) (wait time.Duration) {
+// failed records that an attempt has ended with an error, and returns the time until the next one. An announcement ends with it, so
+// that the member does not hold a turn in which nothing happens.
+func (r *reinstalls) failed(key Key, recorded upgrade.RecordState, err error) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.all[key]
+	if is == nil {
+		return 0
+	}
+	is.announced = nil
+	is.trouble = &memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonReinstallRefused, Message: "the manager reinstalls nothing: " + plan.Quote(err.Error())}
+	if is.isUnderWay || recorded == upgrade.RecordOpen {
+		is.trouble.Reason, is.trouble.Message = v1alpha1.ReasonReinstalling, "reinstalling: "+plan.Quote(err.Error())
+	}
+	is.again = r.clock.Now().Add(reinstallInterval)
+	return reinstallInterval
+}
+
+// hold records that nothing may be written to the member. The line then says why, and no step of a reinstall hides that.
+func (r *reinstalls) hold(key Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if is := r.all[key]; is != nil {
-		is.again = r.clock.Now().Add(plan.RetrySoon)
-		return plan.RetrySoon
+		is.announced, is.trouble, is.again = nil, nil, time.Time{}
 	}
-	return 0
 }
 
 // shown records that a status shows the announcement with this message. It returns the time until the next attempt; zero if that
@@ -258,7 +277,9 @@ func (r *reinstalls) created(key Key, todo *plan.Work, outcome *plan.Outcome, re
 		}
 		one.refused = &memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonReinstalling,
 			Message: "no operator runs: the manager cannot create Subscription " + name + " again: " + why}
-		is.trouble = one.refused
+		if is.trouble = one.refused; refusal == "" && outcome.State == v1alpha1.StateHeld {
+			is.trouble = nil // nothing may be written to the member, and the line says that
+		}
 	}
 	return wait
 }

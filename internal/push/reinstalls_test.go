@@ -3,6 +3,7 @@
 package push
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 	"github.com/fairlead-dev/fairlead/internal/push/reinstall"
 )
@@ -113,5 +115,65 @@ func TestAnOwedSubscriptionIsDroppedForAnotherOne(t *testing.T) {
 	b.attempt(t, upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}, true)
 	if !b.addOwed(b.key, b.desired, &todo, false, &plan.Outcome{}) {
 		t.Error("when the other one is gone, the manager does not create its own")
+	}
+}
+
+// A member whose attempts end in errors must not hold the turn of others.
+func TestAnAttemptThatFailsIsVisibleAndEndsTheAnnouncement(t *testing.T) {
+	for name, tc := range map[string]struct {
+		underWay bool
+		recorded upgrade.RecordState
+		want     string
+	}{
+		"nothing has begun":             {false, upgrade.NothingRecorded, v1alpha1.ReasonReinstallRefused},
+		"it has begun":                  {true, upgrade.RecordOpen, v1alpha1.ReasonReinstalling},
+		"it has begun before a restart": {false, upgrade.RecordOpen, v1alpha1.ReasonReinstalling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newReinstallBench()
+			b.attempt(t, upgrade.Reinstall{Step: upgrade.Announce, Message: "in 30s"}, tc.underWay)
+			b.clock.Step(reinstallInterval)
+			_, announced, _ := b.begin(b.key, b.desired, "db: CSVMissing", tc.recorded)
+			if len(announced) != 1 {
+				t.Fatal("nothing is announced")
+			}
+			wait := b.failed(b.key, tc.recorded, errors.New("the answer is no list"))
+			if is := b.of(b.key, b.desired); is == nil || is.Reason != tc.want || is.State != v1alpha1.StateDegraded || !strings.Contains(is.Message, "the answer is no list") {
+				t.Errorf("the line says %+v", is)
+			}
+			b.clock.Step(wait)
+			if due, announced, _ := b.begin(b.key, b.desired, "db: CSVMissing", tc.recorded); !due || len(announced) > 0 {
+				t.Error("the announcement stands")
+			}
+		})
+	}
+}
+
+func TestNothingIsReinstalledWhileThePairIsHeld(t *testing.T) {
+	desired := &plan.Desired{Rendering: listing("d"), Wrapper: v1alpha1.WrapperIdentity{UID: "u", Generation: 4}}
+	held := plan.Outcome{Desired: desired, State: v1alpha1.StateHeld}
+	for name, tc := range map[string]struct {
+		there v1alpha1.WrapperIdentity
+		last  plan.Outcome
+		want  bool
+	}{
+		"the member has the generation of the host": {v1alpha1.WrapperIdentity{UID: "u", Generation: 4}, plan.Outcome{}, false},
+		"the host was restored":                     {v1alpha1.WrapperIdentity{UID: "u", Generation: 5}, plan.Outcome{}, true},
+		"the last pass was held":                    {v1alpha1.WrapperIdentity{UID: "u", Generation: 4}, held, true},
+		"that was for another desired state":        {v1alpha1.WrapperIdentity{UID: "u", Generation: 4}, plan.Outcome{Desired: &plan.Desired{Rendering: listing("e")}, State: v1alpha1.StateHeld}, false},
+	} {
+		if is := isHeldBack(&deliveries.Summary{Wrapper: tc.there}, desired, &tc.last); is != tc.want {
+			t.Errorf("%s: %v", name, is)
+		}
+	}
+}
+
+// A restarted manager looks at an open record also if the collector reports nothing, for example because it is dead.
+func TestAnOpenRecordIsEnoughForAnAttempt(t *testing.T) {
+	for recorded, want := range map[upgrade.RecordState]bool{upgrade.NothingRecorded: false, upgrade.RecordUnsettled: true, upgrade.RecordOpen: true} {
+		b := newReinstallBench()
+		if due, _, _ := b.begin(b.key, b.desired, "", recorded); due != want {
+			t.Errorf("record %d: due %v", recorded, due)
+		}
 	}
 }

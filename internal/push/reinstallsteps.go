@@ -23,6 +23,10 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 		return false
 	}
 	seen := q.deliveries.Get(key)
+	if last, _ := q.histories.of(key); isHeldBack(seen, desired, &last) {
+		q.reinstalls.hold(key)
+		return q.reinstalls.isUnderWay(key) || seen.Reinstall == upgrade.RecordOpen
+	}
 	due, announced, wait := q.reinstalls.begin(key, desired, aheadReports(seen, desired), recordOf(seen, desired))
 	q.wakeAfter(key, wait)
 	if !due || seen == nil {
@@ -38,9 +42,7 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 	}
 	attempt := reinstall.Attempt{
 		Conn: q.conn, Desired: desired, Delivery: key.Delivery(), DeliveryUID: seen.UID, Subscriptions: subscriptions,
-		// A host that was restored from a backup has a lower generation than the member. Its next pass may be held, and would not
-		// create the Subscription again.
-		IsApplied:   desired.IsHeldBy(seen) && seen.Wrapper.Generation <= desired.Wrapper.Generation,
+		IsApplied:   desired.IsHeldBy(seen),
 		IsCollected: q.pusher.host.observes(q.conn.Name()), Announced: announced, Now: q.pusher.clock.Now(),
 		Namespaces: namespaces.New(q.conn, desired.Namespaces, q.pusher.host.Labels, nil),
 		IsHealthy:  func(subscription string) bool { return isReportedHealthy(seen, desired, subscription) },
@@ -55,8 +57,9 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 	}
 	if err != nil {
 		log.FromContext(ctx).Info("could not reinstall an operator on a member", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
-		q.wakeAfter(key, q.reinstalls.failed(key))
+		q.wakeAfter(key, q.reinstalls.failed(key, seen.Reinstall, err))
 		q.suspect(err)
+		q.pusher.wake(key)
 		return true // it is not known whether one is under way
 	}
 	if result.Step != upgrade.None && result.Step != upgrade.Keep && result.Step != upgrade.WaitForTurn {
@@ -72,6 +75,15 @@ func (r *reinstalls) isUnderWay(key Key) bool {
 	defer r.mu.Unlock()
 	is := r.all[key]
 	return is != nil && is.isUnderWay
+}
+
+// isHeldBack reports whether a pass could not create the Subscription again, because a person has to decide first whether the host may
+// write: the member has a later generation of the wrapper, for example after the host was restored from a backup.
+func isHeldBack(seen *deliveries.Summary, desired *plan.Desired, last *plan.Outcome) bool {
+	if seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
+		return false // nothing is recorded for this wrapper, so no attempt is due
+	}
+	return seen.Wrapper.Generation > desired.Wrapper.Generation || last.State == v1alpha1.StateHeld && desired.Same(last.Desired)
 }
 
 // aheadReports returns a text that identifies the collector's reports about Subscriptions that may have to be reinstalled; "" if

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -45,6 +46,13 @@ func IsBuiltIn(gk schema.GroupKind) bool {
 // CRDPath returns the URL path of a CustomResourceDefinition. name is the plural of the resource, a dot, and the group.
 func CRDPath(name string) []string {
 	return member.Path(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "", name)
+}
+
+// IsTooLarge reports whether the host did not read an answer because of its size. That concerns what was asked for, and not the member:
+// users of the member can make an object or a list large.
+func IsTooLarge(err error) bool {
+	tooLarge := (*boundedread.TooLargeError)(nil)
+	return errors.As(err, &tooLarge)
 }
 
 // IsPathGone reports whether a 404 means that the API server does not serve the URL path. The object may then still

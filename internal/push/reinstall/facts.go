@@ -39,11 +39,20 @@ type reader struct {
 
 // refused notes why an object could not be read. It returns an error if err concerns the whole member instead.
 func (r *reader) refused(what, group string, err error) error {
+	if memberapi.IsTooLarge(err) {
+		r.unread = tooLarge(what)
+		return nil
+	}
 	if memberapi.AnsweredAbout(group, err) {
 		r.unread = memberapi.ExplainWithout("get, list", "reading", what, err).Message
 		return nil
 	}
 	return fmt.Errorf("reading %s on member %s: %w", what, r.conn.Name(), err)
+}
+
+// tooLarge is why something could not be read whose answer is too large.
+func tooLarge(what string) string {
+	return "the manager cannot read " + what + ", because the answer is too large; use another namespace"
 }
 
 // list reads a list into a pointer to a struct.

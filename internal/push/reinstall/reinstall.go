@@ -24,6 +24,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
+// stuckInterval is the time until the next attempt where a reinstall that has begun cannot go on.
+const stuckInterval = 30 * time.Second
+
 // Attempt is one attempt to bring the operators of one wrapper on one member back to their targets.
 type Attempt struct {
 	Conn    *member.Conn
@@ -73,6 +76,11 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 		return a.kept("annotation %s of Delivery %s/%s: %s, so it is not known what was begun; correct it or remove it on the member",
 			v1alpha1.AnnotationReinstalls, v1alpha1.SystemNamespace, a.Delivery, unreadable), nil
 	}
+	if w := &record.delivery.Spec.Wrapper; w.UID != a.Desired.Wrapper.UID || w.Generation > a.Desired.Wrapper.Generation {
+		// The host was restored from a backup, or has another wrapper of the name. Its next pass is held, and would not create the
+		// Subscription again.
+		return Result{}, nil
+	}
 	if record.delivery.UID != a.DeliveryUID || len(record.begun) == 0 && !a.Desired.Reinstalls {
 		return Result{}, nil
 	}
@@ -86,7 +94,7 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if read.unread != "" {
-		return a.kept("%s", read.unread), nil
+		return a.unread(record, read.unread), nil
 	}
 	if refused, err := a.forget(ctx, record); refused != "" || err != nil {
 		return a.kept("%s", refused), err
@@ -222,7 +230,11 @@ func (a *Attempt) claimLost(ctx context.Context, sub *operators.Subscription, cs
 	for i := range csvs {
 		uids = append(uids, csvs[i].UID)
 	}
-	return prune.LostWith(ctx, a.Conn, a.Desired.Wrapper.Namespace, uids...)
+	why, err = prune.LostWith(ctx, a.Conn, a.Desired.Wrapper.Namespace, uids...)
+	if memberapi.IsTooLarge(err) {
+		return tooLarge("the owners of the claims"), nil
+	}
+	return why, err
 }
 
 // begin records that the reinstall begins, after a dry run of each deletion. kept is why it must not begin, in words.
@@ -286,6 +298,17 @@ func (a *Attempt) remove(ctx context.Context, is Result) (Result, error) {
 		return is, fmt.Errorf("deleting %s %s on member %s: %w", kind, is.Next.Name, a.Conn.Name(), err)
 	}
 	return is, nil
+}
+
+// unread is the result where the manager cannot read the namespace. If a reinstall has begun, it is still under way.
+func (a *Attempt) unread(record *record, why string) Result {
+	for _, name := range slices.Sorted(maps.Keys(record.begun)) {
+		if record.begun[name].Ended == nil {
+			return Result{Subscription: name, IsUnderWay: true, Reinstall: upgrade.Reinstall{Step: upgrade.AwaitRemoval, Again: a.Now.Add(stuckInterval),
+				Message: "reinstalling: the manager cannot go on with Subscription " + name + ": " + why}}
+		}
+	}
+	return a.kept("%s", why)
 }
 
 // kept is the result where the manager cannot decide about any operator of the wrapper, and keeps all.
