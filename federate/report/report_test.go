@@ -294,6 +294,21 @@ func TestLinesAreBoundedAndTroubleComesFirst(t *testing.T) {
 	}
 }
 
+// A member whose announcement no status shows is not reinstalled, and would hold the turn of others.
+func TestAnAnnouncedReinstallAlwaysHasALine(t *testing.T) {
+	var members []Member
+	for i := range 600 {
+		m := wellMember(fmt.Sprintf("m-%03d", i))
+		m.Held = false
+		m.Push = Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Message: "x"}
+		members = append(members, m)
+	}
+	members[599].Reinstall = Push{State: v1alpha1.StateProgressing, Reason: v1alpha1.ReasonReinstallAnnounced, Message: "in 30s"}
+	if status := Build(build(members...), now); status.Clusters[0].Name != "m-599" || status.Clusters[0].Reason != v1alpha1.ReasonReinstallAnnounced {
+		t.Errorf("the first line is that of %s: %s", status.Clusters[0].Name, status.Clusters[0].Reason)
+	}
+}
+
 // More members have problems than the status has lines. The status has to count the members without a line by state.
 func TestOmittedLinesAreCountedByState(t *testing.T) {
 	var members []Member

@@ -120,13 +120,14 @@ var severity = map[v1alpha1.ClusterState]int{
 	v1alpha1.StatePushing: 8, v1alpha1.StateHealthy: 9,
 }
 
-// shorten sorts the lines, keeps the first maxLines, and counts the omitted lines by state. Lines with a Delivery come
-// first, because an Approval has to name that Delivery. Then come lines with a problem, the most urgent state first,
+// shorten sorts the lines, keeps the first maxLines, and counts the omitted lines by state. Lines about a reinstall come first: the
+// manager removes nothing that no status has shown, so a member without its line would hold the turn of others for ever. Then come lines
+// with a Delivery, because an Approval has to name that Delivery. Then come lines with a problem, the most urgent state first,
 // and then healthy lines with a reason. Lines of equal rank are sorted by name, so that their order is stable.
 func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omitted []v1alpha1.OmittedClusters) {
 	kept = slices.Clone(lines)
 	slices.SortFunc(kept, func(a, b v1alpha1.ClusterStatus) int {
-		return cmp.Or(last(a.Delivery == nil)-last(b.Delivery == nil), severity[a.State]-severity[b.State],
+		return cmp.Or(last(!IsReinstalling(a.Reason))-last(!IsReinstalling(b.Reason)), last(a.Delivery == nil)-last(b.Delivery == nil), severity[a.State]-severity[b.State],
 			last(a.Reason == "")-last(b.Reason == ""), strings.Compare(a.Name, b.Name))
 	})
 	if len(kept) <= maxLines {

@@ -3,7 +3,6 @@
 package upgrade
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
 const (
@@ -239,33 +237,6 @@ func (o *Operator) announce(removal *Removal, now time.Time) Reinstall {
 	}
 	is.Step, is.Message = Begin, "reinstalling: the manager records what it removes"
 	return is
-}
-
-// announcement says what a reinstall removes and what stays. A status line has 256 bytes, so names of CSVs are cut.
-func (o *Operator) announcement(removal *Removal) string {
-	webhooks := ""
-	names := make([]string, 0, len(removal.CSVs))
-	for _, one := range removal.CSVs {
-		if csv := o.csv(one.Name); csv != nil && csv.HasWebhooks {
-			webhooks = " and its webhooks do not convert"
-		}
-		names = append(names, cutName(one.Name))
-	}
-	what := "Subscription " + cutName(o.Name)
-	if len(names) > 0 {
-		what = messages.Few(names, maxNamed) + " and " + what
-	}
-	return fmt.Sprintf("in %s the manager removes %s and installs %s; CRDs and custom resources stay; until then no operator runs%s; rollback: Never stops it",
-		AnnouncedFor, what, cutName(o.Target), webhooks)
-}
-
-// cutName shortens a name for an announcement.
-func cutName(name string) string {
-	const most = 40
-	if len(name) <= most {
-		return name
-	}
-	return name[:most] + "…"
 }
 
 func (o *Operator) subscription() *operators.Subscription {

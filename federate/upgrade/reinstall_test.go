@@ -345,13 +345,32 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 func TestAnAnnouncementSaysWhatGoesAndWhatStays(t *testing.T) {
 	o := ahead()
 	o.CSVs[0].HasWebhooks = true
-	want := "in 30s the manager removes db.v1.2.0, db.v1.3.0 and Subscription db and installs db.v1.2.0; CRDs and custom resources stay; until then no operator runs " +
-		"and its webhooks do not convert; rollback: Never stops it"
+	want := "in 30s the manager removes db.v1.2.0, db.v1.3.0 and Subscription db and installs db.v1.2.0; rollback: Never stops it; CRDs and custom resources stay; " +
+		"until then no operator runs and its webhooks do not convert"
 	if is := upgrade.DecideReinstall(o, now); is.Message != want {
 		t.Errorf("%s", is.Message)
 	}
-	if len(want) > 256 {
-		t.Errorf("a line of the status has 256 bytes, and the message %d", len(want))
+}
+
+// A line of the status has 256 bytes. What goes, and how to stop it, must not be cut.
+func TestAnAnnouncementFitsIntoALine(t *testing.T) {
+	for length := 1; length < 200; length += 7 {
+		for _, earlier := range []int{0, 1, 2, 3, 6} {
+			o, prefix := ahead(), strings.Repeat("x", length)
+			o.Name, o.Target, o.Desired.StartingCSV = prefix, prefix+".v1.2.0", prefix+".v1.2.0"
+			s := &o.Subscriptions[0]
+			s.Name, s.Spec.StartingCSV, s.Status.InstalledCSV, s.Status.CurrentCSV = prefix, o.Target, prefix+".v1.20.0-rc.1", prefix+".v1.20.0-rc.1"
+			s.Annotations = map[string]string{v1alpha1.AnnotationTargetCSV: o.Target, v1alpha1.AnnotationObject: marks.ObjectPath("subscriptions", operators.GroupName, "", prefix)}
+			o.CSVs = []upgrade.CSV{csvOf(prefix+".v1.20.0-rc.1", "")}
+			for i := range earlier {
+				o.CSVs = append(o.CSVs, csvOf(prefix+".v1.2."+string(rune('0'+i)), ""))
+			}
+			o.Facts.Catalog, o.Facts.CRDs = upgrade.Catalog{IsHealthy: true}, nil
+			is := upgrade.DecideReinstall(o, now)
+			if is.Step != upgrade.Announce || len(is.Message) > 256 || !strings.Contains(is.Message, "v1.2.0; rollback: Never stops it") || !strings.Contains(is.Message, "and Subscription x") {
+				t.Fatalf("step %d, %d bytes: %s", is.Step, len(is.Message), is.Message)
+			}
+		}
 	}
 }
 
