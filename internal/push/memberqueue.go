@@ -98,7 +98,7 @@ func (q *memberQueue) park(key Key) bool {
 // push makes one pass for a pair if one is due. If none is due, it makes the next step of a reinstall, or tries to approve the
 // pair's pending InstallPlans.
 func (q *memberQueue) push(ctx context.Context, key Key) {
-	desired := q.pusher.desired.get(key, q.conn.Name())
+	desired := q.reinstalls.beforeLeaving(key, q.pusher.desired.get(key, q.conn.Name()))
 	todo, due, news := q.judge(key, desired)
 	last, _ := q.histories.of(key)
 	due = q.reinstalls.addOwed(key, desired, &todo, due, &last)

@@ -25,6 +25,9 @@ import (
 // member's turn, or no status shows the announcement yet.
 const reinstallInterval = 30 * time.Second
 
+// leavesWithin is the longest time for which a wrapper stays on a member so that a reinstall there ends.
+const leavesWithin = 10 * time.Minute
+
 // maxAnnouncement is the greatest length of a message in a line of the status. A longer one is cut.
 const maxAnnouncement = 256
 
@@ -50,6 +53,10 @@ type reinstallState struct {
 	isUnderWay bool
 	// owed are the Subscriptions that the manager has removed and not yet created again.
 	owed map[string]*owedSubscription
+	// finishing is the desired state with which the manager finishes before the wrapper leaves the member, and leaves is when it
+	// began that; nil if the wrapper does not leave.
+	finishing *plan.Desired
+	leaves    time.Time
 	// forbidden are Subscriptions that the manager must not create, because another one has their package now.
 	forbidden sets.Set[string]
 	// trouble is the present step, for the status; nil if there is none.
@@ -152,6 +159,33 @@ func (is *reinstallState) owe(result *reinstall.Result) (isNew bool) {
 	}
 	is.owed[result.Subscription] = &owedSubscription{removed: result.Removed}
 	return true
+}
+
+// beforeLeaving returns the desired state of a pair for now. A wrapper that leaves a member with onDelete: KeepAll leaves the operator
+// running. So where no operator runs because of a reinstall, the manager first creates it again: it uses the last desired state, with
+// which it removes nothing that still runs. It tries that for a while, so that the wrapper can leave.
+func (r *reinstalls) beforeLeaving(key Key, desired *plan.Desired) *plan.Desired {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.all[key]
+	switch {
+	case is == nil:
+		return desired
+	case desired == nil || !desired.Leaving():
+		is.finishing = nil
+		return desired
+	case desired.OnDelete != v1alpha1.KeepAll || desired.Suspended || !is.isUnderWay || is.desired == nil || is.desired.Wrapper.UID != desired.Wrapper.UID:
+		return desired
+	}
+	if is.finishing == nil {
+		own := *is.desired
+		own.Reinstalls, own.MayReinstall = false, false
+		is.finishing, is.leaves = &own, r.clock.Now()
+	}
+	if r.clock.Since(is.leaves) >= leavesWithin {
+		return desired
+	}
+	return is.finishing
 }
 
 // announce remembers an announcement. If the same one is there already and has become too old, it begins again.

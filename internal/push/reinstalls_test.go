@@ -177,3 +177,47 @@ func TestAnOpenRecordIsEnoughForAnAttempt(t *testing.T) {
 		}
 	}
 }
+
+func TestAWrapperThatKeepsEverythingFinishesBeforeItLeaves(t *testing.T) {
+	leaving := func(policy v1alpha1.DeletionPolicy) *plan.Desired { return &plan.Desired{OnDelete: policy} }
+	create := upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}
+	t.Run("it stays until the Subscription is there", func(t *testing.T) {
+		b, is := newReinstallBench(), leaving(v1alpha1.KeepAll)
+		b.attempt(t, create, true)
+		finishing := b.beforeLeaving(b.key, is)
+		if finishing == is || finishing.Leaving() || finishing.Reinstalls || !finishing.Same(b.desired) {
+			t.Fatalf("the desired state is %+v", finishing)
+		}
+		if b.beforeLeaving(b.key, is) != finishing {
+			t.Error("the desired state is a new one each time")
+		}
+		todo := plan.Work{}
+		b.addOwed(b.key, finishing, &todo, false, &plan.Outcome{})
+		if b.created(b.key, &todo, &plan.Outcome{Desired: finishing, Done: true}, "") == 0 || b.beforeLeaving(b.key, is) != is {
+			t.Error("it does not leave then")
+		}
+	})
+	t.Run("it leaves after ten minutes", func(t *testing.T) {
+		b, is := newReinstallBench(), leaving(v1alpha1.KeepAll)
+		b.attempt(t, create, true)
+		b.beforeLeaving(b.key, is)
+		b.clock.Step(10 * time.Minute)
+		if b.beforeLeaving(b.key, is) != is {
+			t.Error("it stays")
+		}
+	})
+	t.Run("it leaves at once where it removes the Subscription anyway", func(t *testing.T) {
+		b, is := newReinstallBench(), leaving(v1alpha1.DeleteAll)
+		b.attempt(t, create, true)
+		if b.beforeLeaving(b.key, is) != is {
+			t.Error("it stays")
+		}
+	})
+	t.Run("it leaves at once where nothing is under way", func(t *testing.T) {
+		b, is := newReinstallBench(), leaving(v1alpha1.KeepAll)
+		b.attempt(t, upgrade.Reinstall{Step: upgrade.Announce, Message: "in 30s"}, false)
+		if b.beforeLeaving(b.key, is) != is {
+			t.Error("it stays")
+		}
+	})
+}
