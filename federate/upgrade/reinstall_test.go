@@ -299,6 +299,7 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 		}, upgrade.Reinstall{Step: upgrade.Keep, Forbids: true}},
 		"the operator is there again, and not Healthy": {func(o *upgrade.Operator) { o.Begun = ended(0, false); installed(o) }, upgrade.Reinstall{}},
 		"the operator is Healthy again":                {func(o *upgrade.Operator) { o.Begun, o.IsHealthy = ended(0, false), true; installed(o) }, upgrade.Reinstall{Step: upgrade.End, Settles: true}},
+		"it is not Healthy, and the policy is Never":   {func(o *upgrade.Operator) { o.Begun, o.IsPolicy = ended(0, false), false; installed(o) }, stopped},
 		"nothing is reported of the new Subscription": {func(o *upgrade.Operator) {
 			o.Begun, o.IsHealthy = ended(0, false), true
 			installed(o)

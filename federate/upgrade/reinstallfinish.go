@@ -105,15 +105,16 @@ func (o *Operator) finishSubscription(sub *operators.Subscription) (is Reinstall
 		Message: "reinstalling: the manager removes Subscription " + o.Name}, true
 }
 
-// settles decides whether the operator of an ended reinstall has been Healthy since. Then the turn of the member ends.
+// settles decides whether an ended reinstall is waited for any longer: until its operator was Healthy, or the author sets Never.
 func (o *Operator) settles(sub *operators.Subscription) (is Reinstall, isSettled bool) {
-	if o.Begun == nil || o.Begun.Ended == nil || o.Begun.Settled || !o.IsHealthy {
-		return Reinstall{}, false
+	switch {
+	case o.Begun == nil || o.Begun.Ended == nil || o.Begun.Settled:
+	case !o.IsPolicy:
+		return Reinstall{Step: End, Settles: true, Message: "reinstalled: rollback is Never, so no other member waits for it"}, true
+	case o.IsHealthy && sub != nil && o.csv(sub.Status.InstalledCSV) != nil:
+		return Reinstall{Step: End, Settles: true, Message: "reinstalled: " + sub.Status.InstalledCSV + " is Healthy"}, true
 	}
-	if sub == nil || sub.Status.InstalledCSV == "" || o.csv(sub.Status.InstalledCSV) == nil {
-		return Reinstall{}, false
-	}
-	return Reinstall{Step: End, Settles: true, Message: "reinstalled: " + sub.Status.InstalledCSV + " is Healthy"}, true
+	return Reinstall{}, false
 }
 
 // isRepaired reports whether the Subscription has a CSV again that is not part of the recorded removal. Then another client

@@ -99,6 +99,14 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	if refused, err := a.forget(ctx, record); refused != "" || err != nil {
 		return a.kept("%s", refused), err
 	}
+	all := a.operators(record, subscriptions, csvs)
+	// A begun one comes first: until it has ended, no other operator of the wrapper is removed.
+	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return a.rank(x) - a.rank(y) })
+	return a.first(ctx, read, record, all)
+}
+
+// operators returns what the manager knows about each Subscription of the wrapper.
+func (a *Attempt) operators(record *record, subscriptions []operators.Subscription, csvs []upgrade.CSV) []*upgrade.Operator {
 	all := make([]*upgrade.Operator, 0, len(a.Subscriptions))
 	for _, name := range slices.Sorted(maps.Keys(a.Subscriptions)) {
 		desired := a.Subscriptions[name]
@@ -112,21 +120,19 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 		}
 		all = append(all, o)
 	}
-	// A begun one comes first: until it has ended, no other operator of the wrapper is removed.
-	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return a.rank(x) - a.rank(y) })
-	var kept Result
+	return all
+}
+
+// first makes the next step of the first operator that needs one. An operator that is kept does not hold the others of the wrapper.
+func (a *Attempt) first(ctx context.Context, read *reader, record *record, all []*upgrade.Operator) (kept Result, err error) {
 	for _, o := range all {
 		is, err := a.one(ctx, read, record, o)
-		if err != nil {
+		switch {
+		case err != nil:
 			return is, err
-		}
-		switch is.Step {
-		case upgrade.None:
-		case upgrade.Keep: // an operator that is kept does not hold the others of the wrapper
-			if kept.Step == upgrade.None {
-				kept = is
-			}
-		default:
+		case is.Step == upgrade.Keep && kept.Step == upgrade.None:
+			kept = is
+		case is.Step != upgrade.Keep && is.Step != upgrade.None:
 			return is, nil
 		}
 	}
