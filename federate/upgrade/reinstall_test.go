@@ -285,6 +285,8 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 		"ten minutes are over, and the later version is there":  {func(o *upgrade.Operator) { o.Begun = begun(10 * time.Minute); gone(o, "db.v1.2.0") }, stopped},
 		"the clock was set back by far":                         {func(o *upgrade.Operator) { o.Begun = begun(-10 * time.Minute) }, stopped},
 		"ten minutes are over, and no operator is left":         {func(o *upgrade.Operator) { o.Begun = begun(240 * time.Hour); o.CSVs = nil }, remove("db", "sub-1", "9", false)},
+		"a recorded CSV would clean up now":                     {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[0].CleansUp = true }, stopped},
+		"a recorded CSV is a copy":                              {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[1].IsCopy = true }, stopped},
 		"the record has ended":                                  {func(o *upgrade.Operator) { o.Begun = ended(2*time.Hour, false) }, upgrade.Reinstall{Step: upgrade.Announce, Removal: removal()}},
 		"the record has ended, and the Subscription is gone":    {func(o *upgrade.Operator) { o.Begun = ended(0, false); o.CSVs, o.Subscriptions = nil, nil }, upgrade.Reinstall{}},
 		"the Subscription is another one, and a CSV is there":   {func(o *upgrade.Operator) { o.Begun = begun(0); o.Subscriptions[0].UID = "sub-2" }, stopped},

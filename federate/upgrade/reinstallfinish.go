@@ -28,7 +28,7 @@ func (o *Operator) finish(sub *operators.Subscription, now time.Time) (is Reinst
 		if csv.IsDeleted {
 			continue
 		}
-		if why := o.stops(sub, now); why != "" {
+		if why := o.stops(csv, sub, now); why != "" {
 			return Reinstall{Step: End, Settles: true, Message: "the manager stops the reinstall: " + why}, false
 		}
 	}
@@ -57,14 +57,19 @@ func (o *Operator) recorded() (present []*CSV) {
 	return present
 }
 
-// stops returns why the manager removes no further CSV, although a recorded one is still there; "" if it goes on.
-func (o *Operator) stops(sub *operators.Subscription, now time.Time) string {
+// stops returns why the manager removes no further CSV, although this recorded one is still there; "" if it goes on. A user of the member
+// can edit the record and the CSV, so what matters most is checked again.
+func (o *Operator) stops(csv *CSV, sub *operators.Subscription, now time.Time) string {
 	installed := o.Begun.CSVs[len(o.Begun.CSVs)-1].Name
 	if sub != nil && sub.Status.InstalledCSV != "" {
 		installed = sub.Status.InstalledCSV
 	}
 	age := now.Sub(o.Begun.At.Time)
 	switch {
+	case csv.IsCopy:
+		return csv.Name + " is a copy of a ClusterServiceVersion of another namespace"
+	case csv.CleansUp:
+		return csv.Name + " has spec.cleanup.enabled now, so OLM would delete the custom resources with it"
 	case !o.IsPolicy:
 		return "rollback is Never"
 	case sub != nil && sub.UID != o.Begun.Subscription.UID:
