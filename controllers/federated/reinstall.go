@@ -21,12 +21,12 @@ func reinstallOf(line *v1alpha1.ClusterStatus, step string, recorded upgrade.Rec
 		return rollout.ReinstallAnnounced
 	case step == v1alpha1.ReasonReinstalling:
 		return rollout.ReinstallBegun
-	case step == v1alpha1.ReasonReinstallRefused:
-		return rollout.ReinstallKept
-	case recorded == upgrade.RecordOpen:
+	case recorded == upgrade.RecordOpen: // also if the last attempt was refused: something is removed
 		return rollout.ReinstallBegun
 	case recorded == upgrade.RecordUnsettled && line.State != v1alpha1.StateHealthy:
 		return rollout.ReinstallSettling
+	case step == v1alpha1.ReasonReinstallRefused:
+		return rollout.ReinstallKept
 	case step == v1alpha1.ReasonReinstallWaits:
 		return rollout.ReinstallNeeded
 	case line.Reason == v1alpha1.ReasonAheadOfTarget:

@@ -46,6 +46,8 @@ func TestHowFarAReinstallIs(t *testing.T) {
 		"a person has deleted the CSV":           {v1alpha1.StateDegraded, v1alpha1.ReasonCSVMissing, "", 0, rollout.NoReinstall},
 		"a removal was cut off":                  {v1alpha1.StateDegraded, v1alpha1.ReasonCSVMissing, v1alpha1.ReasonReinstallWaits, 0, rollout.ReinstallNeeded},
 		"the manager keeps the operator":         {v1alpha1.StateDegraded, v1alpha1.ReasonReinstallRefused, v1alpha1.ReasonReinstallRefused, 0, rollout.ReinstallKept},
+		"it keeps a half-removed operator":       {v1alpha1.StateDegraded, v1alpha1.ReasonReinstallRefused, v1alpha1.ReasonReinstallRefused, open, rollout.ReinstallBegun},
+		"an attempt fails after the reinstall":   {v1alpha1.StateDegraded, v1alpha1.ReasonReinstallRefused, v1alpha1.ReasonReinstallRefused, unsettled, rollout.ReinstallSettling},
 		"it is announced":                        {v1alpha1.StateProgressing, v1alpha1.ReasonReinstallAnnounced, v1alpha1.ReasonReinstallAnnounced, unsettled, rollout.ReinstallAnnounced},
 		"it has begun":                           {v1alpha1.StateProgressing, v1alpha1.ReasonReinstalling, v1alpha1.ReasonReinstalling, open, rollout.ReinstallBegun},
 		"it has begun before a restart":          {v1alpha1.StateUnknown, v1alpha1.ReasonNotHeardFrom, "", open, rollout.ReinstallBegun},

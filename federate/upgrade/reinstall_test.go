@@ -218,6 +218,8 @@ func installed(o *upgrade.Operator) {
 
 func TestTheStepsOfAReinstall(t *testing.T) {
 	stopped := upgrade.Reinstall{Step: upgrade.End, Settles: true}
+	// unsettled is a stop that the author has not asked for, so the next member waits.
+	unsettled := upgrade.Reinstall{Step: upgrade.End}
 	remove := func(name, uid, version string, isCSV bool) upgrade.Reinstall {
 		return upgrade.Reinstall{Step: upgrade.Remove, Next: upgrade.Object{Name: name, UID: types.UID(uid)}, NextIsCSV: isCSV, ResourceVersion: version}
 	}
@@ -282,14 +284,14 @@ func TestTheStepsOfAReinstall(t *testing.T) {
 		"it is not the turn of a begun one":                     {func(o *upgrade.Operator) { o.Begun = begun(0); o.Waits = "WaveHeld" }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
 		"the target is the later version now":                   {func(o *upgrade.Operator) { o.Begun, o.Target = begun(0), "db.v1.3.0"; gone(o, "db.v1.2.0") }, stopped},
 		"the target is unknown, and the later version is there": {func(o *upgrade.Operator) { o.Begun, o.Target = begun(0), "" }, stopped},
-		"ten minutes are over, and the later version is there":  {func(o *upgrade.Operator) { o.Begun = begun(10 * time.Minute); gone(o, "db.v1.2.0") }, stopped},
-		"the clock was set back by far":                         {func(o *upgrade.Operator) { o.Begun = begun(-10 * time.Minute) }, stopped},
+		"ten minutes are over, and the later version is there":  {func(o *upgrade.Operator) { o.Begun = begun(10 * time.Minute); gone(o, "db.v1.2.0") }, unsettled},
+		"the clock was set back by far":                         {func(o *upgrade.Operator) { o.Begun = begun(-10 * time.Minute) }, unsettled},
 		"ten minutes are over, and no operator is left":         {func(o *upgrade.Operator) { o.Begun = begun(240 * time.Hour); o.CSVs = nil }, remove("db", "sub-1", "9", false)},
-		"a recorded CSV would clean up now":                     {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[0].CleansUp = true }, stopped},
-		"a recorded CSV is a copy":                              {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[1].IsCopy = true }, stopped},
+		"a recorded CSV would clean up now":                     {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[0].CleansUp = true }, unsettled},
+		"a recorded CSV is a copy":                              {func(o *upgrade.Operator) { o.Begun = begun(0); o.CSVs[1].IsCopy = true }, unsettled},
 		"the record has ended":                                  {func(o *upgrade.Operator) { o.Begun = ended(2*time.Hour, false) }, upgrade.Reinstall{Step: upgrade.Announce, Removal: removal()}},
 		"the record has ended, and the Subscription is gone":    {func(o *upgrade.Operator) { o.Begun = ended(0, false); o.CSVs, o.Subscriptions = nil, nil }, upgrade.Reinstall{}},
-		"the Subscription is another one, and a CSV is there":   {func(o *upgrade.Operator) { o.Begun = begun(0); o.Subscriptions[0].UID = "sub-2" }, stopped},
+		"the Subscription is another one, and a CSV is there":   {func(o *upgrade.Operator) { o.Begun = begun(0); o.Subscriptions[0].UID = "sub-2" }, unsettled},
 		"the Subscription is gone, and a CSV is there":          {func(o *upgrade.Operator) { o.Begun = begun(0); o.Subscriptions = nil }, remove("db.v1.2.0", "uid-of-db.v1.2.0", "5", true)},
 		"another client has created the Subscription": {func(o *upgrade.Operator) {
 			o.Begun, o.CSVs = begun(0), nil

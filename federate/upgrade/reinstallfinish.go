@@ -28,8 +28,8 @@ func (o *Operator) finish(sub *operators.Subscription, now time.Time) (is Reinst
 		if csv.IsDeleted {
 			continue
 		}
-		if why := o.stops(csv, sub, now); why != "" {
-			return Reinstall{Step: End, Settles: true, Message: "the manager stops the reinstall: " + why}, false
+		if why, accepted := o.stops(csv, sub, now); why != "" {
+			return Reinstall{Step: End, Settles: accepted, Message: "the manager stops the reinstall: " + why}, false
 		}
 	}
 	if len(present) > 0 {
@@ -58,8 +58,9 @@ func (o *Operator) recorded() (present []*CSV) {
 }
 
 // stops returns why the manager removes no further CSV, although this recorded one is still there; "" if it goes on. A user of the member
-// can edit the record and the CSV, so what matters most is checked again.
-func (o *Operator) stops(csv *CSV, sub *operators.Subscription, now time.Time) string {
+// can edit the record and the CSV, so what matters most is checked again. accepted is true if the author accepts what the member has: only
+// then may the next member have its turn.
+func (o *Operator) stops(csv *CSV, sub *operators.Subscription, now time.Time) (why string, accepted bool) {
 	installed := o.Begun.CSVs[len(o.Begun.CSVs)-1].Name
 	if sub != nil && sub.Status.InstalledCSV != "" {
 		installed = sub.Status.InstalledCSV
@@ -67,19 +68,19 @@ func (o *Operator) stops(csv *CSV, sub *operators.Subscription, now time.Time) s
 	age := now.Sub(o.Begun.At.Time)
 	switch {
 	case csv.IsCopy:
-		return csv.Name + " is a copy of a ClusterServiceVersion of another namespace"
+		return csv.Name + " is a copy of a ClusterServiceVersion of another namespace", false
 	case csv.CleansUp:
-		return csv.Name + " has spec.cleanup.enabled now, so OLM would delete the custom resources with it"
+		return csv.Name + " has spec.cleanup.enabled now, so OLM would delete the custom resources with it", false
 	case !o.IsPolicy:
-		return "rollback is Never"
+		return "rollback is Never", true
 	case sub != nil && sub.UID != o.Begun.Subscription.UID:
-		return "Subscription " + sub.Name + " is another one than that which was announced"
+		return "Subscription " + sub.Name + " is another one than that which was announced", false
 	case !o.isBeyond(installed):
-		return "the target is " + orNothing(o.Target) + ", and " + installed + " is not later than that"
+		return "the target is " + orNothing(o.Target) + ", and " + installed + " is not later than that", true
 	case age >= finishWithin || age <= -finishWithin:
-		return "it began more than " + finishWithin.String() + " ago, and " + installed + " is still there"
+		return "it began more than " + finishWithin.String() + " ago, and " + installed + " is still there", false
 	}
-	return ""
+	return "", false
 }
 
 // create decides about a Subscription that is gone, with all recorded CSVs.

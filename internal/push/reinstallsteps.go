@@ -23,22 +23,24 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 		return false
 	}
 	seen := q.deliveries.Get(key)
+	// After a restart only the record tells that an operator is removed.
+	isOpen := recordOf(seen, desired) == upgrade.RecordOpen
 	if last, _ := q.histories.of(key); isHeldBack(seen, desired, &last) {
 		q.reinstalls.hold(key)
-		return q.reinstalls.isUnderWay(key) || seen.Reinstall == upgrade.RecordOpen
+		return isOpen || q.reinstalls.isUnderWay(key)
 	}
 	due, announced, wait := q.reinstalls.begin(key, desired, aheadReports(seen, desired), recordOf(seen, desired))
 	q.wakeAfter(key, wait)
 	if !due || seen == nil {
-		return q.reinstalls.isUnderWay(key)
+		return isOpen || q.reinstalls.isUnderWay(key)
 	}
 	rendering, err := desired.Rendering.Render()
 	if err != nil {
-		return q.reinstalls.isUnderWay(key) // the wrapper's status reports the error
+		return isOpen || q.reinstalls.isUnderWay(key) // the wrapper's status reports the error
 	}
 	subscriptions, err := reinstall.SubscriptionsOf(rendering)
 	if err != nil {
-		return q.reinstalls.isUnderWay(key)
+		return isOpen || q.reinstalls.isUnderWay(key)
 	}
 	attempt := reinstall.Attempt{
 		Conn: q.conn, Desired: desired, Delivery: key.Delivery(), DeliveryUID: seen.UID, Subscriptions: subscriptions,
@@ -67,7 +69,7 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 	}
 	q.wakeAfter(key, q.reinstalls.end(key, desired, &result))
 	q.pusher.wake(key)
-	return result.IsUnderWay
+	return isOpen || result.IsUnderWay
 }
 
 func (r *reinstalls) isUnderWay(key Key) bool {

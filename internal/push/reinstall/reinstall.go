@@ -66,7 +66,7 @@ type Result struct {
 // as a whole.
 func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	record, unreadable, err := readRecord(ctx, a.Conn, a.Delivery)
-	if apierrors.IsNotFound(err) {
+	if memberapi.IsAbsent(err) {
 		return Result{}, nil // a pass writes the Delivery first
 	}
 	if err != nil {
@@ -296,7 +296,7 @@ func (a *Attempt) remove(ctx context.Context, is Result) (Result, error) {
 	err := memberapi.DeleteExactly(ctx, a.Conn, path, metav1.Preconditions{UID: &is.Next.UID, ResourceVersion: &is.ResourceVersion})
 	switch {
 	case err == nil:
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err) && !memberapi.IsPathGone(err):
+	case apierrors.IsConflict(err), memberapi.IsAbsent(err):
 		// It has changed since it was read, or another client has deleted it. The next attempt reads it again.
 	case memberapi.AnsweredAbout(gvr.Group, err):
 		is.Message = "reinstalling: " + memberapi.ExplainWithout("get, list, delete", "deleting", memberapi.Ref(kind, is.Next.Name), err).Message
