@@ -23,24 +23,22 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 		return false
 	}
 	seen := q.deliveries.Get(key)
-	// After a restart only the record tells that an operator is removed.
-	isOpen := recordOf(seen, desired) == upgrade.RecordOpen
 	if last, _ := q.histories.of(key); isHeldBack(seen, desired, &last) {
 		q.reinstalls.hold(key)
-		return isOpen || q.reinstalls.isUnderWay(key)
+		return q.isReinstalling(key, seen, desired)
 	}
 	due, announced, wait := q.reinstalls.begin(key, desired, aheadReports(seen, desired), recordOf(seen, desired))
 	q.wakeAfter(key, wait)
 	if !due || seen == nil {
-		return isOpen || q.reinstalls.isUnderWay(key)
+		return q.isReinstalling(key, seen, desired)
 	}
 	rendering, err := desired.Rendering.Render()
 	if err != nil {
-		return isOpen || q.reinstalls.isUnderWay(key) // the wrapper's status reports the error
+		return q.isReinstalling(key, seen, desired) // the wrapper's status reports the error
 	}
 	subscriptions, err := reinstall.SubscriptionsOf(rendering)
 	if err != nil {
-		return isOpen || q.reinstalls.isUnderWay(key)
+		return q.isReinstalling(key, seen, desired)
 	}
 	attempt := reinstall.Attempt{
 		Conn: q.conn, Desired: desired, Delivery: key.Delivery(), DeliveryUID: seen.UID, Subscriptions: subscriptions,
@@ -69,7 +67,12 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 	}
 	q.wakeAfter(key, q.reinstalls.end(key, desired, &result))
 	q.pusher.wake(key)
-	return isOpen || result.IsUnderWay
+	return result.IsUnderWay || recordOf(seen, desired) == upgrade.RecordOpen
+}
+
+// isReinstalling reports whether an operator of the pair is or may be removed. After a restart only the record in the Delivery tells that.
+func (q *memberQueue) isReinstalling(key Key, seen *deliveries.Summary, desired *plan.Desired) bool {
+	return recordOf(seen, desired) == upgrade.RecordOpen || q.reinstalls.isUnderWay(key)
 }
 
 func (r *reinstalls) isUnderWay(key Key) bool {
