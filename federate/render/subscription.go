@@ -55,6 +55,15 @@ type Target struct {
 
 // Targets returns the targets of all Subscriptions in the rendering, in the order of its objects.
 func (r *Rendering) Targets() (all []Target, err error) {
+	err = r.EachSubscription(func(o *Object, obj *unstructured.Unstructured) {
+		all = append(all, Target{Namespace: o.Namespace, Name: o.Name, CSV: upgrade.TargetOf(obj)})
+	})
+	return all, err
+}
+
+// EachSubscription calls do for each Subscription in the rendering, in the order of its objects. obj is the decoded content of o. The error
+// is one of decoding.
+func (r *Rendering) EachSubscription(do func(o *Object, obj *unstructured.Unstructured)) error {
 	for i := range r.Objects {
 		o := &r.Objects[i]
 		if o.GVK.GroupKind() != upgrade.Subscription {
@@ -62,9 +71,9 @@ func (r *Rendering) Targets() (all []Target, err error) {
 		}
 		obj, err := o.Unstructured()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, Target{Namespace: o.Namespace, Name: o.Name, CSV: upgrade.TargetOf(obj)})
+		do(o, obj)
 	}
-	return all, nil
+	return nil
 }

@@ -81,7 +81,7 @@ func (t *reinstallTurns) run() {
 	}
 }
 
-// counts reports whether a member has a turn because its operator was removed. A person can end that by skipping the member.
+// counts reports whether a member still holds its turn after its operator was removed. A person can end that by skipping the member.
 func (t *reinstallTurns) counts(m *Member) bool { return m.isRemoved() && !t.checks.skipped(m) }
 
 // reason returns why no reinstall may begin in a wave; "" if one may.

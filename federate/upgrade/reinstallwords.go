@@ -9,15 +9,15 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxAnnouncement is the length of a message in a line of the status, in bytes. The status cuts a longer one.
-const maxAnnouncement = 256
+// MaxAnnouncement is the length of a message in a line of the status, in bytes. The status cuts a longer one.
+const MaxAnnouncement = 256
 
 // announcement says what a reinstall removes, how to stop it, and what stays. The first two always fit into a line of the status: names
 // are shortened until they do. The rest follows as far as it fits.
 func (o *Operator) announcement(removal *Removal) string {
 	text := ""
 	for _, most := range []int{64, 40, 32, 24} {
-		if text = o.announced(removal, most); len(text) <= maxAnnouncement {
+		if text = o.announced(removal, most); len(text) <= MaxAnnouncement {
 			break
 		}
 	}
@@ -28,7 +28,7 @@ func (o *Operator) announcement(removal *Removal) string {
 		}
 	}
 	for _, more := range []string{"; CRDs and custom resources stay", "; until then no operator runs" + webhooks} {
-		if len(text)+len(more) <= maxAnnouncement {
+		if len(text)+len(more) <= MaxAnnouncement {
 			text += more
 		}
 	}

@@ -3,6 +3,7 @@
 package boundedread
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -49,4 +50,11 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("Fairlead did not read the answer to %s: it is larger than %s, or all answers of the member together need too much memory. "+
 		"Does spec.endpoint lead to a Kubernetes API server?",
 		e.Request, resource.NewQuantity(int64(e.Max), resource.BinarySI))
+}
+
+// IsTooLarge reports whether an answer was not read because of its size. That concerns what was asked for, and not the member: users of the
+// member can make an object or a list large.
+func IsTooLarge(err error) bool {
+	tooLarge := (*TooLargeError)(nil)
+	return errors.As(err, &tooLarge)
 }

@@ -156,8 +156,7 @@ func (d *lister) IsWatchListSemanticsUnSupported() bool { return true }
 // noteUnreadable records why the Deliveries cannot be read, if the reason is the Deliveries themselves. Other errors
 // are left out: the probe reports an outage of the member.
 func (d *lister) noteUnreadable(err error) {
-	tooLarge := (*boundedread.TooLargeError)(nil)
-	if errors.Is(err, errTooMuch) || errors.Is(err, member.ErrEndlessList) || errors.As(err, &tooLarge) {
+	if errors.Is(err, errTooMuch) || errors.Is(err, member.ErrEndlessList) || boundedread.IsTooLarge(err) {
 		d.sink.noteUnreadable(err.Error())
 	}
 }

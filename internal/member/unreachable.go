@@ -147,7 +147,6 @@ func (a *attempt) redirected() (failure, bool) {
 
 // answered is the rule of classify for a server whose answer the manager cannot use.
 func (a *attempt) answered() (failure, bool) {
-	var tooLarge *boundedread.TooLargeError
 	var unusable *unusableError
 	var status apierrors.APIStatus
 	var busy *busyError
@@ -155,7 +154,7 @@ func (a *attempt) answered() (failure, bool) {
 	case errors.As(a.err, &busy):
 		return a.because(v1alpha1.ReasonUnreachable, "the API server at %s answered 'try again later' (HTTP %d) for %s: it is overloaded, or its "+
 			"API Priority and Fairness limits the host's account. Look at the API server's log", a.at(), busy.status, ProbeTimeout), true
-	case errors.As(a.err, &tooLarge), errors.As(a.err, &unusable):
+	case boundedread.IsTooLarge(a.err), errors.As(a.err, &unusable):
 		return a.because(v1alpha1.ReasonUnreachable, "the manager cannot use the answer of the API server at %s", a.at()), true
 	case !errors.As(a.err, &status):
 		return failure{}, false

@@ -145,7 +145,7 @@ func (s *aheadSite) step(m *manager) {
 func (s *aheadSite) show(m *manager) {
 	s.Helper()
 	if is := m.Result(KeyOf(s.wrapper), "east").Reinstall; is != nil && is.Reason == v1alpha1.ReasonReinstallAnnounced {
-		m.Announced(KeyOf(s.wrapper), "east", health.Clean(is.Message, 256))
+		m.Announced(KeyOf(s.wrapper), "east", health.Clean(is.Message, upgrade.MaxAnnouncement))
 	}
 }
 

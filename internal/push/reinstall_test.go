@@ -165,7 +165,7 @@ func TestAnAnnouncedReinstallIsTakenBackByTheAuthor(t *testing.T) {
 				is := m.Result(key, "east").Reinstall
 				return is != nil && is.Reason == v1alpha1.ReasonReinstallAnnounced
 			})
-			m.Announced(key, "east", health.Clean(m.Result(key, "east").Reinstall.Message, 256))
+			m.Announced(key, "east", health.Clean(m.Result(key, "east").Reinstall.Message, upgrade.MaxAnnouncement))
 			w := s.wants("db.v1.2.0")
 			change(w)
 			m.SetDesired("east", w)

@@ -28,9 +28,6 @@ const reinstallInterval = 30 * time.Second
 // leavesWithin is the longest time for which a wrapper stays on a member so that a reinstall there ends.
 const leavesWithin = 10 * time.Minute
 
-// maxAnnouncement is the greatest length of a message in a line of the status. A longer one is cut.
-const maxAnnouncement = 256
-
 // reinstalls has the reinstalls of one member, by pair. Only the announcements and the fields that save requests are lost with the
 // manager: what a reinstall has begun is in the annotation of the Delivery (package reinstall).
 type reinstalls struct {
@@ -230,7 +227,7 @@ func (r *reinstalls) shown(key Key, message string) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	is := r.all[key]
-	if is == nil || is.trouble == nil || is.trouble.Reason != v1alpha1.ReasonReinstallAnnounced || health.Clean(is.trouble.Message, maxAnnouncement) != message {
+	if is == nil || is.trouble == nil || is.trouble.Reason != v1alpha1.ReasonReinstallAnnounced || health.Clean(is.trouble.Message, upgrade.MaxAnnouncement) != message {
 		return 0
 	}
 	for name, one := range is.announced {
@@ -325,7 +322,7 @@ func (r *reinstalls) forget(key Key) {
 	delete(r.all, key)
 }
 
-// reinstalls.of returns the present step for the status; nil if there is none. A reinstall that is under way counts for every desired state.
+// of returns the present step for the status; nil if there is none. A reinstall that is under way counts for every desired state.
 func (r *reinstalls) of(key Key, desired *plan.Desired) *memberapi.Trouble {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -27,12 +27,7 @@ func newSuspend(streams genericiooptions.IOStreams) *SuspendOptions {
 }
 
 func newSuspendCommand(o *SuspendOptions) *cobra.Command {
-	cmd := o.command(func() v1alpha1.SuspendPolicy {
-		if o.All {
-			return v1alpha1.SuspendAll
-		}
-		return v1alpha1.SuspendRollout
-	}, &cobra.Command{
+	cmd := o.command(v1alpha1.SuspendRollout, &cobra.Command{
 		Use:   "suspend NAME | cfed/NAME",
 		Short: "Let no further wave of a wrapper begin, or stop all its writes",
 		Long: `suspend sets spec.suspend to Rollout: no further wave begins, and repairs go on. A wave that has begun goes on to its end, and so
@@ -48,7 +43,7 @@ wrapper. No repair, removal, rollback or approval of an InstallPlan goes on, als
 }
 
 func newResumeCommand(o *SuspendOptions) *cobra.Command {
-	cmd := o.command(func() v1alpha1.SuspendPolicy { return v1alpha1.SuspendNone }, &cobra.Command{
+	cmd := o.command(v1alpha1.SuspendNone, &cobra.Command{
 		Use:   "resume NAME | cfed/NAME",
 		Short: "Resume a suspended rollout: its next waves may begin",
 		Long: `resume sets spec.suspend to None, if it is Rollout. With --all it does so if it is All, too. Then everything that has waited goes out:
@@ -60,22 +55,25 @@ members that differ from their target are changed at once, as far as the rollout
 	return cmd
 }
 
-// command makes cmd set spec.suspend to the result of policy, and adds the flags of both commands.
-func (o *SuspendOptions) command(policy func() v1alpha1.SuspendPolicy, cmd *cobra.Command) *cobra.Command {
+// command makes cmd run with this policy, and adds the flags of both commands.
+func (o *SuspendOptions) command(policy v1alpha1.SuspendPolicy, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.Complete(args[0]); err != nil {
 			return err
 		}
-		return o.Run(cmd.Context(), policy())
+		return o.Run(cmd.Context(), policy)
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "let the API server check the change, and write nothing")
 	o.addTo(cmd)
 	return cmd
 }
 
-// Run sets spec.suspend. It writes nothing if the wrapper has that value already.
+// Run sets spec.suspend to policy, or to All in place of Rollout if o.All is set. It writes nothing if the wrapper has that value already.
 func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy) error {
+	if policy == v1alpha1.SuspendRollout && o.All {
+		policy = v1alpha1.SuspendAll
+	}
 	w, err := o.wrapper(ctx)
 	if err != nil {
 		return err

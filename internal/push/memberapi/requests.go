@@ -16,7 +16,6 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
-	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -48,16 +47,10 @@ func CRDPath(name string) []string {
 	return member.Path(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "", name)
 }
 
-// IsTooLarge reports whether the host did not read an answer because of its size. That concerns what was asked for, and not the member:
-// users of the member can make an object or a list large.
-func IsTooLarge(err error) bool {
-	tooLarge := (*boundedread.TooLargeError)(nil)
-	return errors.As(err, &tooLarge)
-}
-
 // IsPathGone reports whether a 404 means that the API server does not serve the URL path. The object may then still
 // exist. The Status of an absent object names the object, or its namespace. An unknown path has plain text, or, if the
-// API server serves other kinds of the same group and version, a Status that names nothing.
+// API server serves other kinds of the same group and version, a Status that names nothing. After a write, IsAbsent is the question to
+// ask: a webhook that refuses the write with 404 may name nothing, too.
 func IsPathGone(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

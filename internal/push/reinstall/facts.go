@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
@@ -39,7 +40,7 @@ type reader struct {
 
 // refused notes why an object could not be read. It returns an error if err concerns the whole member instead.
 func (r *reader) refused(what, group string, err error) error {
-	if memberapi.IsTooLarge(err) {
+	if boundedread.IsTooLarge(err) {
 		r.unread = tooLarge(what)
 		return nil
 	}

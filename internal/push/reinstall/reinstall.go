@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/namespaces"
@@ -237,7 +238,7 @@ func (a *Attempt) claimLost(ctx context.Context, sub *operators.Subscription, cs
 		uids = append(uids, csvs[i].UID)
 	}
 	why, err = prune.LostWith(ctx, a.Conn, a.Desired.Wrapper.Namespace, uids...)
-	if memberapi.IsTooLarge(err) {
+	if boundedread.IsTooLarge(err) {
 		return tooLarge("the owners of the claims"), nil
 	}
 	return why, err

@@ -31,15 +31,7 @@ type Subscription struct {
 // SubscriptionsOf returns all Subscriptions in a rendering, by their names.
 func SubscriptionsOf(rendering *render.Rendering) (map[string]Subscription, error) {
 	all := make(map[string]Subscription)
-	for i := range rendering.Objects {
-		object := &rendering.Objects[i]
-		if object.GVK.GroupKind() != upgrade.Subscription {
-			continue
-		}
-		obj, err := object.Unstructured()
-		if err != nil {
-			return nil, err
-		}
+	err := rendering.EachSubscription(func(object *render.Object, obj *unstructured.Unstructured) {
 		text := func(field string) string {
 			value, _, _ := unstructured.NestedString(obj.Object, "spec", field) // a field of another type is refused by the API server
 			return value
@@ -48,8 +40,8 @@ func SubscriptionsOf(rendering *render.Rendering) (map[string]Subscription, erro
 			Package: text("name"), Channel: text("channel"), CatalogSource: text("source"), CatalogSourceNamespace: text("sourceNamespace"),
 			StartingCSV: text("startingCSV"), InstallPlanApproval: operators.Approval(text("installPlanApproval")),
 		}}
-	}
-	return all, nil
+	})
+	return all, err
 }
 
 // tryCreate makes a dry run of the creation that follows the removal. kept is why the API server would refuse it. While the Subscription
