@@ -156,3 +156,23 @@ func TestARemovalThatAWebhookRefusesWith404IsTriedAgain(t *testing.T) {
 		t.Error("the ConfigMap was not removed after the webhook allowed it")
 	}
 }
+
+// A wrapper must not count as gone from a member that still has its Delivery.
+func TestADeliveryThatAWebhookKeepsWith404IsDeletedLater(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if req.Method != http.MethodDelete || !strings.Contains(req.URL.Path, "/deliveries/") {
+			return nil
+		}
+		return refusal(req, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+			Message: `admission webhook "w.example.com" denied the request: not found in the register`, Details: &metav1.StatusDetails{Name: "d", Kind: "deliveries"}}})
+	}
+	for range 3 {
+		if out, err := s.push(s.leave()); err == nil && out.Done {
+			t.Fatal("the wrapper counts as gone, although the member still has its Delivery")
+		}
+	}
+	s.wire.answer = nil
+	s.eventually(s.leave())
+}

@@ -161,7 +161,7 @@ func (o *objects) takeBack(ctx context.Context, it *item, merged *metav1.Partial
 	case !memberapi.AnsweredAbout(it.entry.Group, err):
 		return err
 	}
-	if err = memberapi.Release(ctx, o.conn, it.path(), merged); apierrors.IsNotFound(err) {
+	if err = memberapi.Release(ctx, o.conn, it.path(), merged); memberapi.IsAbsent(err) {
 		return nil
 	}
 	return err

@@ -42,8 +42,9 @@ func (d *delivery) isSealed() bool {
 	return d.seals.Verify(d.there.Spec.Seal, &d.there.Spec.Wrapper, d.there.Spec.Target)
 }
 
-// read reads the wrapper's Delivery from the member. If this wrapper is to leave the member, a Delivery of another
-// wrapper of the same name counts as absent: the objects that it lists belong to that other wrapper.
+// read reads the wrapper's Delivery from the member. A member that does not serve Deliveries has none: an unjoin may have removed their
+// CRD. If this wrapper is to leave the member, a Delivery of another wrapper of the same name counts as absent: the objects that it lists
+// belong to that other wrapper.
 func (d *delivery) read(ctx context.Context) error {
 	if d.isNew && d.there == nil {
 		return nil
@@ -131,7 +132,7 @@ func (d *delivery) withdraw(ctx context.Context) error {
 	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.isUnchanged(ctx); tries++ {
 		err = d.withdrawOnce(ctx)
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !memberapi.IsAbsent(err) {
 		return fmt.Errorf("deleting Delivery %s on member %s: %w", d.there.Name, d.conn.Name(), err)
 	}
 	if err == nil {

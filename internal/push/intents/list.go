@@ -294,7 +294,7 @@ func (l *List) write(ctx context.Context, entries []Entry) error {
 func (l *List) remove(ctx context.Context, there *v1alpha1.Delivery) error {
 	err := memberapi.DeleteExactly(ctx, l.requests.conn, deliveries.Path(marks.SharedIntents),
 		metav1.Preconditions{UID: &there.UID, ResourceVersion: &there.ResourceVersion})
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !memberapi.IsAbsent(err) {
 		l.doubted = true
 		return fmt.Errorf("deleting the list of shared intents (Delivery %s) on member %s: %w", marks.SharedIntents, l.requests.conn.Name(), err)
 	}
