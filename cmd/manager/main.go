@@ -49,7 +49,8 @@ func main() {
 	shares := flag.Bool("share-intents", true, "Let new wrappers that wait at a member share one write of what is about to be created there. "+
 		"A manager without this flag does not read that list. Before such a manager runs on this host again, start this one with false, and wait until all pushes have ended.")
 	reinstalls := flag.Bool("reinstall-operators", false, "Let spec.upgrade.rollback: Reinstall remove operators on members and install them again. "+
-		"Try it on a test fleet only: docs/adr/0029 lists cases in which the operator does not come back by itself. Without it, Reinstall has no effect.")
+		"Try it on a test fleet only: docs/adr/0029 lists cases in which the operator does not come back by itself. "+
+		"Without it, no reinstall begins. One that has begun is finished if all versions of the operator are removed, and otherwise stopped.")
 	evidenceMiB := flag.Int("member-reports-memory", memberreport.DefaultMemory>>20, "How many MiB of memory the evidence of unhealthy objects on members may take. "+
 		"It also bounds the MemberReports in etcd. One member may take an eighth of it.")
 	said := flag.Bool("version", false, "Print the version and exit.")

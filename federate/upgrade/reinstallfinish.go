@@ -72,7 +72,7 @@ func (o *Operator) stops(csv *CSV, sub *operators.Subscription, now time.Time) (
 	case csv.CleansUp:
 		return csv.Name + " has spec.cleanup.enabled now, so OLM would delete the custom resources with it", false
 	case !o.IsPolicy:
-		return "rollback is Never", true
+		return "rollback is Never, or the manager runs without --reinstall-operators", true
 	case sub != nil && sub.UID != o.Begun.Subscription.UID:
 		return "Subscription " + sub.Name + " is another one than that which was announced", false
 	case !o.isBeyond(installed):
@@ -116,7 +116,7 @@ func (o *Operator) settles(sub *operators.Subscription) (is Reinstall, isSettled
 	switch {
 	case o.Begun == nil || o.Begun.Ended == nil || o.Begun.Settled:
 	case !o.IsPolicy:
-		return Reinstall{Step: End, Settles: true, Message: "reinstalled: rollback is Never, so no other member waits for it"}, true
+		return Reinstall{Step: End, Settles: true, Message: "reinstalled: rollback is Never, or the manager runs without --reinstall-operators, so no other member waits for it"}, true
 	case o.IsHealthy && sub != nil && o.csv(sub.Status.InstalledCSV) != nil:
 		return Reinstall{Step: End, Settles: true, Message: "reinstalled: " + sub.Status.InstalledCSV + " is Healthy"}, true
 	}

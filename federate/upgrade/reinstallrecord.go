@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -42,6 +44,34 @@ func ParseRecords(text string) (all Records, err error) {
 		return nil, errors.New("it is not the expected JSON")
 	}
 	return all, nil
+}
+
+// With returns these records with the changed ones. It drops the settled records whose reinstall began an hour ago: they no longer hold back
+// another reinstall of the same operator. Otherwise the records of a wrapper with many Subscriptions would only grow.
+func (r Records) With(changed Records, now time.Time) Records {
+	next := make(Records, len(r)+len(changed))
+	for name, one := range r {
+		if !one.Settled || one.holdsBack(now) {
+			next[name] = one
+		}
+	}
+	maps.Copy(next, changed)
+	return next
+}
+
+// holdsBack reports whether the operator must not be reinstalled again yet.
+func (b *Begun) holdsBack(now time.Time) bool { return now.Sub(b.At.Time) < reinstallsApart }
+
+// Text returns the annotation of a Delivery. It returns an error if ParseRecords would refuse the text.
+func (r Records) Text() (string, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("encoding the records of reinstalls: %w", err)
+	}
+	if len(text) > maxRecord {
+		return "", fmt.Errorf("the records of this wrapper's reinstalls would have more than %d bytes; the manager drops a settled one an hour after its reinstall has begun", maxRecord)
+	}
+	return string(text), nil
 }
 
 // RecordState tells how far the reinstalls in the records of a Delivery are.

@@ -226,7 +226,7 @@ func keepsWithoutGroup(o *Operator, _ *operators.Subscription, _ *Removal, _ tim
 // keepsRepeated objects to a second reinstall within an hour: then something on the member takes the operator beyond its target,
 // or the first one could not finish.
 func keepsRepeated(o *Operator, _ *operators.Subscription, _ *Removal, now time.Time) string {
-	if o.Begun == nil || now.Sub(o.Begun.At.Time) >= reinstallsApart {
+	if o.Begun == nil || !o.Begun.holdsBack(now) {
 		return ""
 	}
 	return "a reinstall of it began at " + o.Begun.At.UTC().Format(time.RFC3339) + " already, and it is beyond its target again; find what takes it there, and wait for an hour"

@@ -60,7 +60,7 @@ type Host struct {
 	Observes func(memberName string) bool
 	// SharesIntents makes new pairs that wait at a member share the write of their intents (package intents).
 	SharesIntents bool
-	// ReinstallsOperators lets the pusher begin and finish reinstalls of operators.
+	// ReinstallsOperators lets the pusher begin reinstalls of operators. Without it, the pusher still finishes one whose CSVs are all removed.
 	ReinstallsOperators bool
 	// Tracer makes traces; nil if tracing is off.
 	Tracer *tracing.Tracer

@@ -362,3 +362,22 @@ func TestWithoutTheFlagNothingIsReinstalled(t *testing.T) {
 		}
 	}
 }
+
+// After a restart without --reinstall-operators no operator would run if nobody finished what has begun.
+func TestWithoutTheFlagAReinstallThatHasBegunIsFinished(t *testing.T) {
+	s := newAheadSite(t)
+	var recorded []string
+	for _, name := range []string{"db.v1.2.0", "db.v1.3.0"} {
+		recorded = append(recorded, fmt.Sprintf(`{"name":%q,"uid":%q}`, name, s.get(olmVersion, "ClusterServiceVersion", name).GetUID()))
+		s.delete(olmVersion, "ClusterServiceVersion", name)
+		s.cleanUp(name)
+	}
+	s.annotateDelivery(fmt.Sprintf(`{"db":{"csvs":[%s],"subscription":{"name":"db","uid":%q},"at":%q}}`, strings.Join(recorded, ","), s.uid, time.Now().UTC().Format(time.RFC3339)))
+	w := s.wants("db.v1.2.0")
+	w.Reinstalls, w.MayReinstall = false, false // what the controller passes on without the flag
+	m := s.manageAs(w, Host{Observes: func(string) bool { return false }})
+	s.await("it is reinstalled", func(context.Context) bool {
+		s.step(m)
+		return s.isReinstalled() && m.Pair(KeyOf(s.wrapper), "east").Holds
+	})
+}

@@ -19,7 +19,7 @@ import (
 // reinstall makes the next step of the reinstalls of a pair. It reports whether one is under way: the manager then approves no
 // InstallPlan.
 func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desired) (underWay bool) {
-	if desired == nil || desired.Leaving() || desired.Suspended || !q.pusher.host.ReinstallsOperators {
+	if desired == nil || desired.Leaving() || desired.Suspended {
 		return false
 	}
 	seen := q.deliveries.Get(key)
@@ -27,7 +27,11 @@ func (q *memberQueue) reinstall(ctx context.Context, key Key, desired *plan.Desi
 		q.reinstalls.hold(key)
 		return q.isReinstalling(key, seen, desired)
 	}
-	due, announced, wait := q.reinstalls.begin(key, desired, aheadReports(seen, desired), recordOf(seen, desired))
+	var report string
+	if q.pusher.host.ReinstallsOperators { // without the flag only a record lets attempts follow
+		report = aheadReports(seen, desired)
+	}
+	due, announced, wait := q.reinstalls.begin(key, desired, report, recordOf(seen, desired))
 	q.wakeAfter(key, wait)
 	if !due || seen == nil {
 		return q.isReinstalling(key, seen, desired)

@@ -4,9 +4,8 @@ package reinstall
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -45,24 +44,20 @@ func (r *record) of(subscription string) *upgrade.Begun {
 
 // write changes the records of these Subscriptions. refused is why the API server did not accept that, in words: for example, the
 // Delivery has changed since the record was read. An error concerns the member as a whole.
-func (r *record) write(ctx context.Context, conn *member.Conn, changed upgrade.Records) (refused string, err error) {
-	next := maps.Clone(r.begun)
-	if next == nil {
-		next = make(upgrade.Records, len(changed))
-	}
-	maps.Copy(next, changed)
-	text, err := json.Marshal(next)
+func (r *record) write(ctx context.Context, conn *member.Conn, changed upgrade.Records, now time.Time) (refused string, err error) {
+	next := r.begun.With(changed, now)
+	text, err := next.Text()
 	if err != nil {
-		return "", fmt.Errorf("encoding the record of a reinstall: %w", err)
+		return err.Error(), nil //nolint:nilerr // records that are too long are a trouble of this wrapper, and not of the member
 	}
 	patch := []memberapi.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: r.delivery.UID},
 		{Op: "test", Path: "/metadata/resourceVersion", Value: r.delivery.ResourceVersion},
 	}
 	if len(r.delivery.Annotations) == 0 {
-		patch = append(patch, memberapi.Operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{v1alpha1.AnnotationReinstalls: string(text)}})
+		patch = append(patch, memberapi.Operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{v1alpha1.AnnotationReinstalls: text}})
 	} else {
-		patch = append(patch, memberapi.Operation{Op: "add", Path: memberapi.AnnotationPointer(v1alpha1.AnnotationReinstalls), Value: string(text)})
+		patch = append(patch, memberapi.Operation{Op: "add", Path: memberapi.AnnotationPointer(v1alpha1.AnnotationReinstalls), Value: text})
 	}
 	written, err := memberapi.PatchDelivery(ctx, conn, r.delivery.Name, patch)
 	switch {

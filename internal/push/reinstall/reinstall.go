@@ -169,7 +169,7 @@ func (a *Attempt) forget(ctx context.Context, record *record) (refused string, e
 	if len(dropped) == 0 {
 		return "", nil
 	}
-	return record.write(ctx, a.Conn, dropped)
+	return record.write(ctx, a.Conn, dropped, a.Now)
 }
 
 func (a *Attempt) rank(o *upgrade.Operator) int {
@@ -223,7 +223,7 @@ func (a *Attempt) end(ctx context.Context, record *record, o *upgrade.Operator, 
 		ended.Ended = &metav1.Time{Time: a.Now}
 	}
 	ended.Settled = ended.Settled || is.Settles
-	refused, err := record.write(ctx, a.Conn, upgrade.Records{o.Name: ended})
+	refused, err := record.write(ctx, a.Conn, upgrade.Records{o.Name: ended}, a.Now)
 	if refused != "" {
 		is.Step, is.Message = upgrade.AwaitRemoval, is.Message+", but the manager could not record that: "+refused
 	}
@@ -269,7 +269,12 @@ func (a *Attempt) begin(ctx context.Context, record *record, o *upgrade.Operator
 		return "the desired state has just changed", nil
 	}
 	begun := &upgrade.Begun{Removal: *removal, At: metav1.NewTime(a.Now)}
-	if kept, err = record.write(ctx, a.Conn, upgrade.Records{o.Name: *begun}); kept == "" && err == nil {
+	ended := *begun
+	ended.Ended, ended.Settled = &begun.At, true
+	if _, err := record.begun.With(upgrade.Records{o.Name: ended}, a.Now).Text(); err != nil {
+		return err.Error(), nil //nolint:nilerr // its end could not be recorded
+	}
+	if kept, err = record.write(ctx, a.Conn, upgrade.Records{o.Name: *begun}, a.Now); kept == "" && err == nil {
 		o.Begun = begun
 	}
 	return kept, err
