@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,7 +81,7 @@ func bringUp(ctx context.Context) *TestFleet {
 		Fail("provider " + name + " does not exist: use PROVIDER=sandbox or PROVIDER=kind")
 	}
 	f.Host = f.connect(provider.Host)
-	for _, name := range f.MemberNames() {
+	for _, name := range f.Provider.MemberNames() {
 		f.members[name] = f.connect(name)
 	}
 	return f
@@ -100,18 +101,22 @@ func sandboxName() string {
 
 func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
 	GinkgoHelper()
-	name := sandboxName()
 	if !keep() { // a killed run may have left a sandbox with this name
-		_, err := sandbox.Down(ctx, name)
+		_, err := sandbox.Down(ctx, sandboxName())
 		Expect(err).NotTo(HaveOccurred())
 	}
-	box, err := sandbox.Up(ctx, sandbox.Options{
-		Name: name, Members: 3, OLM: true, Audit: true, MoreMemory: true, Programs: filepath.Join(repo, "bin"),
-		ManagerArgs: []string{"--reinstall-operators"},
-		Fsync:       os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; without it, a killed etcd may lose its last writes
-	}, progress.New(os.Stderr))
+	box, err := sandbox.Up(ctx, sandboxOptions(repo), progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())
 	return box
+}
+
+// sandboxOptions are the options of the sandbox of this process of ginkgo.
+func sandboxOptions(repo string) sandbox.Options {
+	return sandbox.Options{
+		Name: sandboxName(), Members: 3, OLM: true, Audit: true, MoreMemory: true, Programs: filepath.Join(repo, "bin"),
+		ManagerArgs: []string{"--reinstall-operators"},
+		Fsync:       os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; without it, a killed etcd may lose its last writes
+	}
 }
 
 // kindName begins the names of all clusters of kind.
@@ -160,6 +165,9 @@ func (f *TestFleet) Member(name string) *TestCluster {
 	Expect(f.members).To(HaveKey(name))
 	return f.members[name]
 }
+
+// MemberNames returns the names of the members that take part, in order.
+func (f *TestFleet) MemberNames() []string { return slices.Sorted(maps.Keys(f.members)) }
 
 // Members returns all members, in order.
 func (f *TestFleet) Members() []*TestCluster {

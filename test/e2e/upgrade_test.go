@@ -110,29 +110,6 @@ var _ = Describe("When OLM upgrades operators up to a target", longFirst, needsO
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.2.0")))
 	}, SpecTimeout(6*time.Minute))
 
-	It("goes through three waves, the last one by approval, with the manager killed at each boundary", needsProcesses, func(ctx SpecContext) {
-		shop, members := newShop(ctx), []string{"member-1", "member-2", "member-3"}
-		w := author(ctx, subscribedToOwn(ctx, shop, members, olm.Bundle{Version: "v1.0.0"}, olm.Bundle{Version: "v1.1.0"}).UpTo("demo", demoCSV("v1.0.0")))
-		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(),
-			haveVersion("member-1", "v1.0.0"), haveVersion("member-2", "v1.0.0"), haveVersion("member-3", "v1.0.0")))
-		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Rollout.Waves = manualLast() })
-		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
-
-		aim(ctx, w, "v1.1.0")
-		Eventually(ctx, reread(ctx, w)).Should(HaveField("Status.Rollout.Wave", "canary"))
-		killManager(ctx)
-		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(
-			haveVersion("member-1", "v1.1.0"), HaveField("Status.Rollout.Wave", "second")))
-		killManager(ctx)
-		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(haveVersion("member-1", "v1.1.0"), haveVersion("member-2", "v1.1.0"),
-			haveVersion("member-3", "v1.0.0"), haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval)))
-		killManager(ctx)
-		Expect(subscriptionField(w, "member-3", "installedCSV")(ctx)).To(Equal(demoCSV("v1.0.0")))
-		approve(ctx, "operator", "-n", shop, "--wave", "last")
-		killManager(ctx)
-		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-3", "v1.1.0"), haveRollout(v1alpha1.RolloutComplete, "", "")))
-	}, SpecTimeout(8*time.Minute))
-
 	It("brings a member that was away for two targets to the latest one, version by version", needsProcesses, func(ctx SpecContext) {
 		shop, members := newShop(ctx), []string{"member-1", "member-2"}
 		w := author(ctx, subscribedToOwn(ctx, shop, members, olm.Bundle{Version: "v1.0.0"}, olm.Bundle{Version: "v1.1.0"}, olm.Bundle{Version: "v1.2.0"}).
