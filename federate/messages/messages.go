@@ -17,12 +17,12 @@ func Few(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// Clusters returns a number of clusters in words, for example "1 cluster".
-func Clusters(n int) string {
+// Count returns a number of things in words, for example "1 member" and "2 members". The parameter one is the word for one of them.
+func Count(n int, one string) string {
 	if n == 1 {
-		return "1 cluster"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d clusters", n)
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // ApproveCommand returns the command `hostctl approve` for a wrapper. The caller appends the flag for the action.

@@ -34,10 +34,10 @@ func (d *Decision) explain(in Input, p limitedRemovals, selected int) {
 		d.Message = "the fleet has no member yet; `hostctl join` adds one"
 	case selected == 0:
 		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches
-		d.Message = fmt.Sprintf("spec.placement.clusters selects none of the %s (see `kubectl get memberclusters --show-labels`)", count(members))
+		d.Message = fmt.Sprintf("spec.placement.clusters selects none of the %s (see `kubectl get memberclusters --show-labels`)", messages.Count(members, "member"))
 	default:
 		d.Placed, d.Reason = metav1.ConditionTrue, v1alpha1.ReasonPlaced
-		d.Message = fmt.Sprintf("%d of %s", selected, count(members))
+		d.Message = fmt.Sprintf("%d of %s", selected, messages.Count(members, "member"))
 	}
 	if d.Notice != "" {
 		d.Message += "; " + d.Notice
@@ -58,7 +58,7 @@ func waits(id v1alpha1.WrapperIdentity, p limitedRemovals) string {
 		"allows %d removals from %s within an hour, and %d have begun. The manager may begin the next at %s. "+
 		"To remove the wrapper from all of them now, run `%s --removal`. To keep it there, restore spec.placement or the labels of these members",
 		which, list(p.withheld),
-		p.limit, count(p.placed), begun, p.again.UTC().Format(time.RFC3339), messages.ApproveCommand(id.Kind, id.Namespace, id.Name))
+		p.limit, messages.Count(p.placed, "member"), begun, p.again.UTC().Format(time.RFC3339), messages.ApproveCommand(id.Kind, id.Namespace, id.Name))
 }
 
 func served(placed int) string {
@@ -70,13 +70,6 @@ func served(placed int) string {
 	default:
 		return fmt.Sprintf("the %d other selected members are served", placed)
 	}
-}
-
-func count(members int) string {
-	if members == 1 {
-		return "1 member"
-	}
-	return fmt.Sprintf("%d members", members)
 }
 
 func list(names []string) string { return messages.Few(names, maxNamesInMessage) }

@@ -170,7 +170,7 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	if len(leaving) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf("the wrapper is still leaving %s (%s)", messages.Clusters(len(leaving)), messages.Few(leaving, maxNames))
+	words := fmt.Sprintf("the wrapper is still leaving %s (%s)", messages.Count(len(leaving), "cluster"), messages.Few(leaving, maxNames))
 	if len(stuck) > 0 {
 		// The command names at most maxNames members. After the person has run it, the next message names further
 		// members.

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/federate/cause"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
 // description is what -o json and -o yaml print. The names of its fields are stable.
@@ -115,7 +116,7 @@ func (d *description) summarize(w v1alpha1.Wrapper) {
 	case most == nil && placed == 0:
 		d.Summary = "placed nowhere"
 	case most == nil:
-		d.Summary = fmt.Sprintf("Healthy: %d of %s", len(d.Healthy)+int(d.HealthyOmitted), members(totalOf(status)))
+		d.Summary = fmt.Sprintf("Healthy: %d of %s", len(d.Healthy)+int(d.HealthyOmitted), messages.Count(totalOf(status), "member"))
 	case len(most.Members) == 0:
 		d.Summary = string(most.State) + ": " + most.Reason
 	default:
@@ -129,7 +130,7 @@ func (d *description) summarize(w v1alpha1.Wrapper) {
 				}
 			}
 		}
-		d.Summary = fmt.Sprintf("%s: %d of %s", state, count, members(totalOf(status)))
+		d.Summary = fmt.Sprintf("%s: %d of %s", state, count, messages.Count(totalOf(status), "member"))
 	}
 }
 

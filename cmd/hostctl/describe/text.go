@@ -123,9 +123,9 @@ func heading(p *screen.Page, number int, c *cause.Cause) {
 	for i := range c.Members {
 		names[i] = c.Members[i].Name
 	}
-	tail := fmt.Sprintf(" on %s: ", members(len(names)))
+	tail := fmt.Sprintf(" on %s: ", messages.Count(len(names), "member"))
 	if string(c.State) != nameOf(c) {
-		tail = fmt.Sprintf(" on %s, %s: ", members(len(names)), c.State)
+		tail = fmt.Sprintf(" on %s, %s: ", messages.Count(len(names), "member"), c.State)
 	}
 	list := strings.Join(names, ", ")
 	if p.Width > 0 {
@@ -201,7 +201,7 @@ func (d *description) healthy(p *screen.Page, all bool) {
 	if count == 0 {
 		return
 	}
-	text, byReason := members(count), map[string]int{}
+	text, byReason := messages.Count(count, "member"), map[string]int{}
 	names := []string{}
 	for _, m := range d.Healthy {
 		byReason[m.Reason]++
@@ -267,11 +267,4 @@ func nameOf(c *cause.Cause) string {
 		return string(c.State)
 	}
 	return c.Reason
-}
-
-func members(n int) string {
-	if n == 1 {
-		return "1 member"
-	}
-	return fmt.Sprintf("%d members", n)
 }

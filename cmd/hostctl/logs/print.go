@@ -158,7 +158,7 @@ func (o *Options) whyNone(w v1alpha1.Wrapper) string {
 			name = string(c.State)
 		}
 		if len(c.Members) > 0 {
-			name += " on " + members(len(c.Members))
+			name += " on " + messages.Count(len(c.Members), "member")
 		}
 		reasons = append(reasons, name)
 	}
@@ -174,13 +174,6 @@ func (o *Options) whyNone(w v1alpha1.Wrapper) string {
 			title, where(o.Clusters), messages.Few(reasons, evidence.MaxNames), look)
 	}
 	return fmt.Sprintf("%s has no logs%s: %s. The members have sent no log of a failing container; %s", title, where(o.Clusters), messages.Few(reasons, evidence.MaxNames), look)
-}
-
-func members(n int) string {
-	if n == 1 {
-		return "1 member"
-	}
-	return fmt.Sprintf("%d members", n)
 }
 
 func where(clusters []string) string {

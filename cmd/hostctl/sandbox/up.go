@@ -4,13 +4,13 @@ package sandbox
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
@@ -56,12 +56,8 @@ func (o *upOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	members := "1 member"
-	if n := len(s.Clusters()) - 1; n != 1 {
-		members = strconv.Itoa(n) + " members"
-	}
 	p.Note("sandbox %s with a host and %s is up after %s. Nodes, pods and volumes are simulated; the rest is real.",
-		s.Name, members, progress.Seconds(time.Since(began)))
+		s.Name, messages.Count(len(s.Clusters())-1, "member"), progress.Seconds(time.Since(began)))
 	flag := ""
 	if s.Name != DefaultName {
 		flag = " --name " + s.Name

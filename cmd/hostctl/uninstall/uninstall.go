@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/internal/install"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
@@ -162,7 +163,7 @@ func (o *Options) summary(left install.Left) string {
 		return "\nFairlead is removed from the host and its members. The objects that it delivered stay on the members, with their labels.\n"
 	}
 	return fmt.Sprintf(`
-The host part is removed. These stay: the CRDs, %d wrappers, %d members, and namespace %s with %d Secrets (credentials and keys).
+The host part is removed. These stay: the CRDs, %s, %s, and namespace %s with %s (credentials and keys).
 The objects on the members stay too. `+"`hostctl init`"+` installs the host part again, with the values of the last init.
-`, left.Wrappers, left.Members, v1alpha1.SystemNamespace, left.Secrets)
+`, messages.Count(left.Wrappers, "wrapper"), messages.Count(left.Members, "member"), v1alpha1.SystemNamespace, messages.Count(left.Secrets, "Secret"))
 }

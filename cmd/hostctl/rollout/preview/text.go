@@ -33,7 +33,7 @@ func (p *Preview) Text() string {
 	case !p.Paced:
 		b.WriteString("without waves: all clusters change at the same time\n")
 	case p.MaxUnavailable > 0:
-		fmt.Fprintf(&b, "another cluster begins to change only while fewer than %d of %s are not Healthy; on failure: %s\n", p.MaxUnavailable, messages.Clusters(p.Placed), p.OnFailure)
+		fmt.Fprintf(&b, "another cluster begins to change only while fewer than %d of %s are not Healthy; on failure: %s\n", p.MaxUnavailable, messages.Count(p.Placed, "cluster"), p.OnFailure)
 	default:
 		fmt.Fprintf(&b, "on failure: %s\n", p.OnFailure)
 	}
@@ -68,7 +68,7 @@ func (w *wavePreview) head() string {
 	if w.Clusters == 0 {
 		return "no cluster, so the rollout passes this wave"
 	}
-	words := messages.Clusters(w.Clusters)
+	words := messages.Count(w.Clusters, "cluster")
 	if w.MaxConcurrent < w.Clusters && w.changesAny() {
 		words += fmt.Sprintf(", %d at a time", w.MaxConcurrent)
 	}
