@@ -202,7 +202,7 @@ func (u *uninstaller) unjoin(ctx context.Context) error {
 	}
 	for i := range members {
 		name := members[i].Name
-		report := func(s steps.Step) { u.progress.Note("%s %s", clean(s.What), s.Outcome) }
+		report := func(s steps.Step) { u.progress.Note("%s", clean(s.String())) }
 		if err := join.Unjoin(ctx, u.cfg, nil, join.UnjoinOptions{Name: name, Wait: u.opts.Wait}, report); err != nil {
 			return fmt.Errorf("%w. The host part is still there. When this member is unjoined, run this command again", err)
 		}

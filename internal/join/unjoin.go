@@ -141,7 +141,7 @@ func (u *unjoin) leave(ctx context.Context) error {
 		if err := client.IgnoreNotFound(u.host.Delete(ctx, u.known, client.Preconditions{UID: &u.known.UID})); err != nil {
 			return fmt.Errorf("deleting the MemberCluster: %w", err)
 		}
-		tell(u.report, steps.Removed, "host: MemberCluster %s is being deleted", u.opts.Name)
+		tell(u.report, steps.Checked, "host: MemberCluster %s is being deleted", u.opts.Name)
 	}
 	if u.opts.Forget || u.member != nil {
 		if err := u.leaveOurselves(ctx); err != nil {

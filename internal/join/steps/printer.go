@@ -16,18 +16,12 @@ const maxLine = 16 << 10
 // a dry run, • also marks an object that a real join would change.
 func Printer(out io.Writer, dryRun bool) Reporter {
 	return func(s Step) {
-		line := "✓ " + s.What
+		line := "✓ " + s.String()
 		switch {
 		case s.Outcome == Noted:
-			line = "• " + s.What
-		case s.Outcome == Checked:
-		case dryRun && s.Outcome != Unchanged:
-			line = "• " + s.What + " would be " + string(s.Outcome)
-		default:
-			line += " " + string(s.Outcome)
-		}
-		if s.Note != "" {
-			line += " (" + s.Note + ")"
+			line = "• " + s.String()
+		case dryRun && s.Outcome != Checked && s.Outcome != Unchanged:
+			line = "• " + s.What + " would be " + string(s.Outcome) + s.note()
 		}
 		line = health.Clean(line, maxLine) // users of the member choose some of the names in the line, so it may contain control characters
 		_, _ = fmt.Fprintln(out, line)     // a failure to show the progress does not stop the join

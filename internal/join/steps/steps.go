@@ -11,7 +11,7 @@ const (
 	Configured Outcome = "configured"
 	Unchanged  Outcome = "unchanged"
 	Removed    Outcome = "removed"
-	// Checked is the outcome of a step that only reads objects.
+	// Checked is the outcome of a step that changes no object itself. Step.What is then the whole text.
 	Checked Outcome = "checked"
 	// Noted marks a remark for the user. It is not the outcome of a step.
 	Noted Outcome = "noted"
@@ -24,6 +24,22 @@ type Step struct {
 	What string
 	// Note is further information for the user; "" for none.
 	Note string
+}
+
+// String returns the step in words: "member eu-1: namespace fairlead-system created".
+func (s Step) String() string {
+	words := s.What
+	if s.Outcome != Checked && s.Outcome != Noted {
+		words += " " + string(s.Outcome)
+	}
+	return words + s.note()
+}
+
+func (s Step) note() string {
+	if s.Note == "" {
+		return ""
+	}
+	return " (" + s.Note + ")"
 }
 
 // Reporter is called once for every step, as soon as the step is done. In a dry run, Created, Configured and Removed are
