@@ -181,7 +181,11 @@ func summary(r *install.Result, o install.Options) string {
 	if o.Wait == 0 {
 		b.WriteString("init did not wait for the manager. `hostctl status` shows whether it runs.\n")
 	}
-	b.WriteString("Next: hostctl join NAME --cluster-kubeconfig FILE\n")
+	next := "Next: hostctl join NAME --cluster-kubeconfig FILE"
+	if r.Before != "" && r.Before != r.Version {
+		next += ", for each member: it upgrades the member's CRDs and collector"
+	}
+	b.WriteString(next + "\n")
 	if r.Changes > 0 && r.Before != r.Version { // a first installation, or another version; a repair only repeats what the user has read
 		b.WriteString(warning)
 	}

@@ -34,7 +34,8 @@ func newSuspendCommand(o *SuspendOptions) *cobra.Command {
 does a rollback.
 
 With --all it sets spec.suspend to All, for a wrapper with or without spec.rollout: the manager changes nothing on any member for this
-wrapper. No repair, removal, rollback or approval of an InstallPlan goes on, also not in a wave that has begun.`,
+wrapper. No repair, removal, rollback or approval of an InstallPlan goes on, also not in a wave that has begun. The deletion of the wrapper
+is the exception: its objects are removed as spec.onDelete says.`,
 		Example: `  hostctl rollout suspend shop -n shop
   hostctl rollout suspend shop -n shop --all`,
 	})
