@@ -41,14 +41,19 @@ func stepOf(reason string, state v1alpha1.ClusterState, wrapper string) (next, w
 	return strings.ReplaceAll(s.next, placeholder, wrapper), where
 }
 
-// stepsByState has the steps for reasons that the table of steps does not have: a controller on the member gave them. It has none for states
-// that pass by themselves, or that concern the whole member.
+// stepsByState has the steps for reasons that the table of steps does not have: a controller on the member gave them. It has none for Pushing,
+// which passes by itself, and for Unreachable, which concerns the whole member.
 var stepsByState = map[v1alpha1.ClusterState]string{
 	v1alpha1.StateStalled:  "correct what the message names, since another try does not help; `hostctl events $WRAPPER` shows what led to it",
 	v1alpha1.StateDegraded: "mend what the message names; `hostctl events $WRAPPER` and `hostctl logs $WRAPPER` show what the member reports",
 	v1alpha1.StateHeld:     "decide what the message asks; `hostctl recover $WRAPPER` shows why the manager holds, and the ways out",
 	v1alpha1.StateWaiting:  "wait for what the message names, or bring it about on the member; `hostctl events $WRAPPER -w` shows when it comes",
+
+	v1alpha1.StateProgressing: progresses,
 }
+
+// progresses is the step for an object whose controller is at work.
+const progresses = "wait; if it stays so, `hostctl events $WRAPPER` shows what the controllers on the member say"
 
 const joinAgain = "run `hostctl join NAME --cluster-kubeconfig FILE` for these members again"
 
@@ -140,7 +145,13 @@ var steps = map[string]step{
 	v1alpha1.ReasonStatusUnreadable:    {"look on the member at the controller of the object's kind", ofObjects},
 	v1alpha1.ReasonSettling:            {"wait for the controller of the object to write a status", ofObjects},
 
-	// These reasons come from Kubernetes and OLM.
+	// These reasons come from kstatus, Kubernetes and OLM.
+	lessReplicas:  {progresses, ofObjects},
+	lessUpdated:   {progresses, ofObjects},
+	lessAvailable: {progresses, ofObjects},
+	lessReady:     {progresses, ofObjects},
+	inProgress:    {progresses, ""},
+
 	transientFailure:           {"look on the member at the pod of the CatalogSource, and at the address in the message", ""},
 	installPlanFailed:          {"look on the member at the status of the InstallPlan, and correct what its message says", ""},
 	catalogSourcesUnhealthy:    {"look on the member at the CatalogSources and their pods: OLM resolves nothing while a catalog does not answer", ""},

@@ -99,14 +99,14 @@ func TestEachStepIsOneSentenceWithTheNameOfTheWrapper(t *testing.T) {
 func TestAReasonThatIsNotKnownHasTheStepOfItsState(t *testing.T) {
 	for state, command := range map[v1alpha1.ClusterState]string{
 		v1alpha1.StateStalled: "`hostctl events cfed/fast`", v1alpha1.StateDegraded: "`hostctl logs cfed/fast`",
-		v1alpha1.StateHeld: "`hostctl recover cfed/fast`", v1alpha1.StateWaiting: "`hostctl events cfed/fast -w`",
+		v1alpha1.StateHeld: "`hostctl recover cfed/fast`", v1alpha1.StateWaiting: "`hostctl events cfed/fast -w`", v1alpha1.StateProgressing: "`hostctl events cfed/fast`",
 	} {
 		next, where := stepOf("SomethingNew", state, "cfed/fast")
 		if !strings.Contains(next, command) || strings.Contains(next, placeholder) || strings.Contains(next, ". ") || len(next) > 160 || where != "" {
 			t.Errorf("%s: %q, %q", state, next, where)
 		}
 	}
-	for _, state := range []v1alpha1.ClusterState{v1alpha1.StatePushing, v1alpha1.StateProgressing, v1alpha1.StateUnreachable, "Later"} {
+	for _, state := range []v1alpha1.ClusterState{v1alpha1.StatePushing, v1alpha1.StateUnreachable, "Later"} {
 		if next, _ := stepOf("SomethingNew", state, "cfed/fast"); next != "" {
 			t.Errorf("%s: %q", state, next)
 		}
