@@ -3,7 +3,9 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,6 +132,9 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 		return person.List(ctx, &v1alpha1.MemberReportList{}, client.InNamespace("shop")) == nil, nil // the API server learns of a RoleBinding a moment later
 	}))
 
+	// A wrapper in another namespace, of which the person must see nothing.
+	must(host.Create(t.Context(), build.Federated("web").In("default").To("eu-1").With(build.ConfigMap("top-secret-plan")).Obj()))
+	const forbidden = "Error: getting Federated web from the host: federateds.federation.fairlead.dev \"web\" is forbidden"
 	for _, test := range []struct {
 		args       []string
 		code       int
@@ -142,7 +147,10 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 		{[]string{"rollout", "status", "web", "-n", "shop"}, exit.Done, "eu-1", "• the waves of the members are not shown"},
 		{[]string{"diagnose", "web", "-n", "shop", "--output-directory", t.TempDir()}, exit.Done, "fairlead-diagnose-", "• reading Federated shop/web\n"},
 		{[]string{"__complete", "logs", "web", "-n", "shop", "--container", ""}, exit.Done, "app\n", ""},
-		{[]string{"logs", "web", "-n", "default"}, exit.Failed, "", "Error: getting Federated web from the host: federateds.federation.fairlead.dev \"web\" is forbidden"},
+		{[]string{"logs", "web", "-n", "default"}, exit.Failed, "", forbidden},
+		{[]string{"describe", "web", "-n", "default"}, exit.Failed, "", forbidden},
+		{[]string{"events", "web", "-n", "default"}, exit.Failed, "", forbidden},
+		{[]string{"diagnose", "web", "-n", "default", "--output-directory", t.TempDir()}, exit.Failed, "", forbidden},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			out, said := gbytes.NewBuffer(), gbytes.NewBuffer()
@@ -152,6 +160,30 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 			}
 		})
 	}
+
+	t.Run("diagnose", func(t *testing.T) {
+		dir := t.TempDir()
+		out, said := gbytes.NewBuffer(), gbytes.NewBuffer()
+		code := Execute(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: said}, []string{"diagnose", "--output-directory", dir})
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		must(err)
+		for _, file := range files {
+			packed, err := os.Open(file)
+			must(err)
+			unzipped, err := gzip.NewReader(packed)
+			must(err)
+			content, err := io.ReadAll(unzipped)
+			must(err)
+			must(packed.Close())
+			if strings.Contains(string(content), "top-secret-plan") {
+				t.Errorf("archive %s has an object of namespace default", file)
+			}
+		}
+		t.Logf("code %d, %d files\n%s\n%s", code, len(files), out.Contents(), said.Contents())
+		if code != exit.Failed || len(files) > 0 {
+			t.Errorf("of the whole host, a person with a role in one namespace can read nothing: code %d, files %v\n%s", code, files, said.Contents())
+		}
+	})
 
 	// Without a manager, this test answers the requests.
 	answer := func(logs string, earlier ...string) {
