@@ -156,7 +156,9 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 		if err := member.Delete(ctx, obj); err != nil && !cluster.Absent(err) && !refused(err) {
 			return fmt.Errorf("withdrawing from member %s: removing %s: %w", name, cluster.Describe(obj), err)
 		}
-		tell(report, steps.Removed, "%s, and the objects that it owns", cluster.Describe(obj))
+		if report != nil {
+			report(steps.Step{Outcome: steps.Removed, What: fmt.Sprintf("member %s: %s", name, cluster.Describe(obj)), Note: "with the objects that it owns"})
+		}
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ Values: --values takes the same file as the Helm chart, with the same names. Wit
 of the last init, from ConfigMap ` + v1alpha1.SystemNamespace + `/hostctl-init. --image sets only the image. One default differs from the
 chart's: init creates the namespace ` + v1alpha1.SystemNamespace + `, unless createNamespace is false.
 
-init applies objects server-side, as field manager ` + install.FieldManager + `. It refuses a cluster where Helm or another tool has installed
-Fairlead, and tells how to replace that installation. It needs cluster-admin rights and Kubernetes 1.30 or later.`,
+init applies objects server-side, as field manager ` + install.FieldManager + `. It refuses a cluster with an installation of Helm, and
+tells how to replace that. Over an installation of kustomize it needs --values. It needs cluster-admin rights and Kubernetes 1.30 or later.`,
 		Example: `  hostctl init --image registry.your.org/fairlead/manager:v0.1.0
   hostctl init --context production --values values.yaml --dry-run
   hostctl init --values values.yaml --dry-run -o yaml > host.yaml`,

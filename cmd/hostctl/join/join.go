@@ -55,8 +55,8 @@ On the member, join makes the namespace fairlead-system, an account for the host
 that names the host. On the host, it makes the MemberCluster and a Secret with the account's token. Then it waits until the
 host reports the member as Ready.
 
-You can run join again at any time. It repairs what is missing or changed. A setting without a flag stays as it is. Grants
-that --allow no longer names are removed.
+You can run join again at any time. It repairs what is missing or changed. Settings for which you give no flag stay, grants
+included. If you give --allow, grants that it does not name are removed.
 
 Tokens: the host's token is valid for 30 days, and the manager renews it daily. It revokes the previous token as soon as the
 new one has worked. If a token may have been stolen, use --rotate: join then deletes the accounts of the host and of the collector

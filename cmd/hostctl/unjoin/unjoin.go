@@ -49,7 +49,7 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 		Long: `unjoin removes a member from the host, and Fairlead from the member. Workloads stay there, with their namespaces and labels.
 
   removed on the member: Deliveries, the Membership, the CRDs of both, the host's account and roles, and the namespace
-                         fairlead-system if join made it
+                         fairlead-system, if join made it and the cluster is no host itself
   removed at the host:   the MemberCluster and its Secret
 
 By default the host's manager cleans the member; ` + "`kubectl delete member NAME`" + ` does the same. With --cluster-kubeconfig
