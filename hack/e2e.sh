@@ -19,6 +19,11 @@ cd "$(dirname "$0")/.."
 export FAIRLEAD_E2E_PROVIDER="${PROVIDER:-sandbox}" FAIRLEAD_E2E_KEEP="${KEEP:-}"
 
 if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
+	# The suite checks more, but the images take minutes.
+	docker version >/dev/null 2>&1 || {
+		echo "no container engine responds to the docker command. On Debian 12 \`make kind-node\` installs and starts one, on other systems \`systemctl start docker\`" >&2
+		exit 1
+	}
 	KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-$(hack/kind-image.sh)}
 	export KIND_NODE_IMAGE
 	# The images of this work tree, for the architecture of the nodes, and the program of the test pods.

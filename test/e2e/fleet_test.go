@@ -133,6 +133,11 @@ func upKind(ctx context.Context, repo string) *kindclusters.Clusters {
 		Fairlead:  kindclusters.Version{Programs: filepath.Join(repo, "bin"), Images: filepath.Join(repo, "_artifacts", "images")},
 		NodeImage: os.Getenv("KIND_NODE_IMAGE"), OtherNodeImage: os.Getenv("KIND_OTHER_NODE_IMAGE"), Keep: keep(),
 	}, progress.New(os.Stderr))
+	if err != nil && clusters != nil { // no spec fails, so nothing else saves the logs
+		logs := filepath.Join(repo, "_artifacts", kindName, "start")
+		exported := clusters.Export(ctx, logs)
+		Expect(err).NotTo(HaveOccurred(), "the clusters of kind did not start. Those that exist stay, and their logs are in %s (%v)", logs, exported)
+	}
 	Expect(err).NotTo(HaveOccurred())
 	return clusters
 }

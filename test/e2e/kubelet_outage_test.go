@@ -52,6 +52,42 @@ var _ = withKubelets("When containers of a member stop", func() {
 	}, SpecTimeout(specWithin))
 })
 
+var _ = withKubelets("When the host's node stops", func() {
+	It("members keep what they have and their pods, and get what they lack once the host is back", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member("member-1")
+		web := author(ctx, build.Federated("web").In(shop).To(member.Name, "member-2").
+			With(running("web", "serve"), build.ConfigMap("changed", "colour", "blue"), build.ConfigMap("deleted", "colour", "blue")))
+		expectReadySoon(ctx, web)
+		before := member.pods(ctx, shop, "web")
+		DeferCleanup(func(ctx SpecContext) {
+			_ = onKind().Start(ctx, fleet.Host.Name) // an error means that the spec itself has ended the outage
+		}, NodeTimeout(upWithin))
+
+		Expect(onKind().Stop(ctx, fleet.Host.Name)).To(Succeed())
+		member.setData(ctx, shop, "changed", "colour", "red", "somebody")
+		Expect(member.Delete(ctx, member.fetch(ctx, "ConfigMap", shop, "deleted"))).To(Succeed())
+		Consistently(ctx, member.phases(shop, "web")).WithTimeout(20 * time.Second).WithPolling(time.Second).Should(Equal([]corev1.PodPhase{corev1.PodRunning}))
+		Expect(member.field("ConfigMap", shop, "changed", "data", "colour")(ctx)).To(Equal("red"), "nothing repairs it while the host is away")
+
+		Expect(onKind().Start(ctx, fleet.Host.Name)).To(Succeed())
+		back := time.Now()
+		for _, name := range []string{"changed", "deleted"} {
+			Eventually(ctx, member.field("ConfigMap", shop, name, "data", "colour")).WithTimeout(podsWithin).Should(Equal("blue"), name)
+		}
+		AddReportEntry("the member had what it lacked after", time.Since(back).Round(time.Millisecond).String())
+		Eventually(ctx, func() error {
+			return fleet.Host.Create(ctx, build.Federated("after").In(shop).To(member.Name).With(build.ConfigMap("after")).Obj())
+		}).WithTimeout(podsWithin).Should(Succeed(), "the webhooks answer again")
+		Eventually(ctx, member.has("ConfigMap", shop, "after")).WithTimeout(podsWithin).Should(BeTrue())
+		expectReadySoon(ctx, web)
+		after := member.pods(ctx, shop, "web")
+		Expect(after).To(HaveLen(1))
+		Expect(after[0].UID).To(Equal(before[0].UID), "the pod is the same")
+		Expect(after[0].Status.ContainerStatuses[0].RestartCount).To(Equal(before[0].Status.ContainerStatuses[0].RestartCount), "and has not been restarted")
+		remove(ctx, build.Federated("after").In(shop).Obj())
+	}, SpecTimeout(specWithin))
+})
+
 var _ = withKubelets("When the leading manager is killed", func() {
 	It("the other replica still admits wrappers, another process leads once the lease has expired, and pushes them", func(ctx SpecContext) {
 		shop := newShop(ctx)

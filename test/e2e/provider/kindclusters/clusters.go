@@ -77,7 +77,8 @@ func (o Options) nodeImage(name string) string {
 
 func names() []string { return []string{provider.Host, "member-1", "member-2", "member-3"} }
 
-// Up makes the clusters, installs Fairlead on the host and joins the members.
+// Up makes the clusters, installs Fairlead on the host and joins the members. If that fails after it has begun, it returns the clusters beside
+// the error: they stay, and Export saves their logs.
 func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) {
 	c := &Clusters{options: o, layout: layout{o.Name, o.Dir}, kind: cluster.NewProvider(cluster.ProviderWithDocker())}
 	nodes := 0
@@ -88,7 +89,7 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	if o.OtherNodeImage != "" {
 		images = append(images, o.OtherNodeImage)
 	}
-	if err := preflight(ctx, images, nodes); err != nil {
+	if err := preflight(ctx, images, nodes, maxUserInstances); err != nil {
 		return nil, err
 	}
 	var err error
@@ -99,33 +100,50 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	if err != nil {
 		return nil, fmt.Errorf("listing the clusters of kind: %w", err)
 	}
-	existing = slices.DeleteFunc(existing, func(name string) bool {
-		return !slices.ContainsFunc(names(), func(ours string) bool { return name == c.layout.kindName(ours) })
-	})
-	if len(existing) > 0 && !o.Keep {
-		return nil, fmt.Errorf("kind has clusters of these names already, which may be yours: %s. "+
-			"Use them with KEEP=1, or delete them with: kind delete clusters %[1]s", strings.Join(existing, " "))
+	if existing, err = c.layout.existing(existing, o.Keep); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
+	return c, c.start(ctx, existing, p)
+}
+
+// existing returns those of kind's clusters that have a name of the layout. Unless they are to be kept, it returns an error: they may be
+// the user's own.
+func (l layout) existing(all []string, keep bool) (ours []string, err error) {
+	for _, name := range names() {
+		if slices.Contains(all, l.kindName(name)) {
+			ours = append(ours, l.kindName(name))
+		}
+	}
+	if len(ours) > 0 && !keep {
+		return nil, fmt.Errorf("kind has clusters of these names already, which may be yours: %s. "+
+			"Use them with KEEP=1, or delete them with: kind delete clusters %[1]s", strings.Join(ours, " "))
+	}
+	return ours, nil
+}
+
+// start makes the clusters that do not exist yet, and brings all to the state that the options describe.
+func (c *Clusters) start(ctx context.Context, existing []string, p *progress.Printer) error {
+	o := c.options
 	if err := create(c.kind, c.layout, o, existing, p); err != nil {
-		return nil, err
+		return err
 	}
 	pod, err := podArchive(ctx, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := loadImages(c.kind, c.layout, "the images of manager, collector and test pods", append(o.Fairlead.archives(), pod), p); err != nil {
-		return nil, err
+		return err
 	}
 	if err := loadOLM(ctx, c.kind, c.layout, o, p); err != nil {
-		return nil, err
+		return err
 	}
 	if c.InNetwork, err = prepareInNetwork(ctx, c.kind, c.layout, o.Fairlead.archiveOf("hostctl")); err != nil {
-		return nil, err
+		return err
 	}
-	return c, c.federate(ctx, p)
+	return c.federate(ctx, p)
 }
 
 // findKubectl looks for kubectl on PATH, and then in the folder where `make kind-node` puts it.

@@ -21,7 +21,7 @@ const (
 	// memoryPerNode is the memory, in bytes, that a node needs with the pods of the suite. The control plane alone needs half a
 	// gibibyte.
 	memoryPerNode = 700 << 20
-	// inotifyNeeded is the smallest fs.inotify.max_user_instances with which five nodes run. systemd, containerd and kubelet of
+	// inotifyNeeded is the smallest fs.inotify.max_user_instances with which six nodes run. systemd, containerd and kubelet of
 	// each node use instances.
 	inotifyNeeded = 512
 )
@@ -29,8 +29,12 @@ const (
 // errNoEngine is the cause of preflight's error if no container engine answers.
 var errNoEngine = errors.New("no container engine")
 
-// preflight returns an error that names what is missing if this machine cannot run the clusters.
-func preflight(ctx context.Context, images []string, nodes int) error {
+// maxUserInstances is the file with the machine's fs.inotify.max_user_instances.
+const maxUserInstances = "/proc/sys/fs/inotify/max_user_instances"
+
+// preflight returns an error that names what is missing if this machine cannot run the clusters. inotifyInstances is the file
+// maxUserInstances, or one of a test.
+func preflight(ctx context.Context, images []string, nodes int, inotifyInstances string) error {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return fmt.Errorf("%w: docker is not on PATH; on Debian 12 `make kind-node` installs docker", errNoEngine)
 	}
@@ -45,7 +49,7 @@ func preflight(ctx context.Context, images []string, nodes int) error {
 	if need := uint64(nodes) * memoryPerNode; memory < need {
 		return fmt.Errorf("%d nodes need %d MiB of memory; %d MiB are free", nodes, need>>20, memory>>20)
 	}
-	if content, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances"); err == nil {
+	if content, err := os.ReadFile(inotifyInstances); err == nil {
 		if limit, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && limit < inotifyNeeded {
 			return fmt.Errorf("fs.inotify.max_user_instances is %d, and %d nodes need %d: run `sysctl fs.inotify.max_user_instances=1024`", limit, nodes, inotifyNeeded)
 		}

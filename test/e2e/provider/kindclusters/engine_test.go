@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,27 +32,30 @@ func TestPreflightNamesTheFaultAndTheRemedy(t *testing.T) {
 	tests := map[string]struct {
 		docker   string
 		nodes    int
+		inotify  string
 		noEngine bool
 		words    []string
 	}{
-		"no docker":                     {"", 1, true, []string{"docker is not on PATH", "make kind-node"}},
-		"an engine that is not started": {`echo "Is the docker daemon running?" >&2; exit 1`, 1, true, []string{"docker daemon", "systemctl start docker"}},
-		"too little memory":             {answers, 1 << 20, false, []string{"of memory", "MiB are free"}},
-		"no node image": {`case "$1" in version) echo 20.10;; *) echo "no route to registry" >&2; exit 1;; esac`, 1, false,
+		"no docker":                     {"", 1, "1024", true, []string{"docker is not on PATH", "make kind-node"}},
+		"an engine that is not started": {`echo "Is the docker daemon running?" >&2; exit 1`, 1, "1024", true, []string{"docker daemon", "systemctl start docker"}},
+		"too little memory":             {answers, 1 << 20, "1024", false, []string{"of memory", "MiB are free"}},
+		"too few instances of inotify":  {answers, 1, "128\n", false, []string{"fs.inotify.max_user_instances is 128", "sysctl fs.inotify.max_user_instances=1024"}},
+		"no node image": {`case "$1" in version) echo 20.10;; *) echo "no route to registry" >&2; exit 1;; esac`, 1, "1024", false,
 			[]string{"kindest/node:nowhere", "make kind-node", "KIND_NODE_IMAGE", "no route to registry"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			limits := filepath.Join(t.TempDir(), "max_user_instances")
+			if err := os.WriteFile(limits, []byte(tt.inotify), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			fakeDocker(t, tt.docker)
-			err := preflight(t.Context(), []string{"kindest/node:nowhere"}, tt.nodes)
+			err := preflight(t.Context(), []string{"kindest/node:nowhere"}, tt.nodes, limits)
 			if err == nil {
 				t.Fatal("preflight accepted the machine")
 			}
 			if errors.Is(err, errNoEngine) != tt.noEngine {
 				t.Errorf("whether the cause is errNoEngine is wrong in: %v", err)
-			}
-			if strings.Contains(err.Error(), "inotify") {
-				t.Skip("this machine's inotify limits make preflight fail first")
 			}
 			for _, word := range tt.words {
 				if !strings.Contains(err.Error(), word) {
@@ -59,6 +63,21 @@ func TestPreflightNamesTheFaultAndTheRemedy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestClustersOfTheseNamesMayBeTheUsers(t *testing.T) {
+	l := layout{name: "fairlead-e2e"}
+	all := []string{"mine", "fairlead-e2e-member-1", "fairlead-e2e-host", "fairlead-e2e-other"}
+	ours, err := l.existing(all, true)
+	if err != nil || !slices.Equal(ours, []string{"fairlead-e2e-host", "fairlead-e2e-member-1"}) {
+		t.Errorf("got %v, %v", ours, err)
+	}
+	if _, err := l.existing(all, false); err == nil || !strings.Contains(err.Error(), "KEEP=1, or delete them with: kind delete clusters fairlead-e2e-host fairlead-e2e-member-1") {
+		t.Error(err)
+	}
+	if ours, err := l.existing([]string{"mine"}, false); err != nil || len(ours) > 0 {
+		t.Errorf("got %v, %v", ours, err)
 	}
 }
 

@@ -4,6 +4,7 @@ package kindclusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -114,10 +115,11 @@ func (c *Clusters) ManagerLog(ctx context.Context) []byte {
 
 // Export implements provider.Provider. It writes the same files as `kind export logs` does for each cluster.
 func (c *Clusters) Export(_ context.Context, dir string) error {
+	var errs []error
 	for _, name := range names() {
 		if err := c.kind.CollectLogs(c.layout.kindName(name), filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("exporting the logs of %s: %w", name, err)
+			errs = append(errs, fmt.Errorf("exporting the logs of %s: %w", name, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
