@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/internal/install"
 )
 
@@ -98,8 +99,8 @@ func write(out io.Writer, s *install.Status, format string) error {
 	line("\nMEMBERS\t%d", count(s.Members))
 	groups(line, s.Members)
 	c := s.Clusters
-	line("\nWRAPPERS\t%d, placed on %d clusters in total: %d updated, %d healthy, %d progressing, %d degraded, %d stalled, %d held, %d unreachable",
-		count(s.Wrappers), c.Placed, c.Updated, c.Healthy, c.Progressing, c.Degraded, c.Stalled, c.Held, c.Unreachable)
+	line("\nWRAPPERS\t%d, placed on %s in total: %d updated, %d healthy, %d progressing, %d degraded, %d stalled, %d held, %d unreachable",
+		count(s.Wrappers), messages.Count(int(c.Placed), "cluster"), c.Updated, c.Healthy, c.Progressing, c.Degraded, c.Stalled, c.Held, c.Unreachable)
 	groups(line, s.Wrappers)
 	if s.Healthy {
 		line("\n✓ all is well")
