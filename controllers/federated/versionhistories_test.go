@@ -70,8 +70,7 @@ func newFleetOfOperators(t *testing.T, first int) *fleetOfOperators {
 			f.worked[m.name] = make(map[int]bool)
 		}
 	}
-	last := build.Wave("rest")
-	last.Approval = v1alpha1.WaveManual
+	last := build.ManualWave("rest")
 	canary := build.Wave("canary", canaries...)
 	canary.SoakSeconds = new(int32(60))
 	f.w.Spec.Rollout.Waves = []v1alpha1.RolloutWave{canary, build.Wave("second", "m3"), last}

@@ -57,8 +57,7 @@ func haveTaken(version, reason string) types.GomegaMatcher {
 var _ = Describe("When a Subscription takes the latest version", longFirst, needsOLM, needsProcesses, func() {
 	It("goes to the canary first, although all catalogs have it, and stops there if it is bad", func(ctx SpecContext) {
 		shop, members := newShop(ctx), []string{"member-1", "member-2", "member-3"}
-		last := build.Wave("last")
-		last.Approval = v1alpha1.WaveManual
+		last := build.ManualWave("last")
 		bundles := []olm.Bundle{{Version: "v1.0.0"}}
 		w := author(ctx, subscribedToOwn(ctx, shop, members, bundles...).Latest("demo").InWaves("", build.Wave("canary", "member-1"), last))
 

@@ -66,8 +66,7 @@ func approve(ctx context.Context, args ...string) {
 // manualLast returns three waves: canary has member-1, the second has member-2, and the last has the other
 // members and needs an approval.
 func manualLast() []v1alpha1.RolloutWave {
-	last := build.Wave("last")
-	last.Approval = v1alpha1.WaveManual
+	last := build.ManualWave("last")
 	return []v1alpha1.RolloutWave{build.Wave("canary", "member-1"), build.Wave("second", "member-2"), last}
 }
 

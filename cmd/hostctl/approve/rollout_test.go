@@ -17,8 +17,7 @@ import (
 // change.
 func rolling(change func(*v1alpha1.Federated)) func(*v1alpha1.Federated) {
 	return func(w *v1alpha1.Federated) {
-		manual := build.Wave("last")
-		manual.Approval = v1alpha1.WaveManual
+		manual := build.ManualWave("last")
 		w.Spec.Rollout.Waves = []v1alpha1.RolloutWave{build.Wave("canary", "east"), manual}
 		w.Status.ObservedGeneration = w.Generation
 		w.Status.Rollout = v1alpha1.RolloutStatus{ID: "a1", Revision: "fed-web-2", State: v1alpha1.RolloutProgressing, Wave: "last"}

@@ -28,8 +28,7 @@ func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 // web returns a wrapper with a rollout in two waves. Wave canary with member east has passed. Wave last, with the other members, waits for an
 // Approval. The manager is removing the wrapper from member west.
 func web(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
-	last := build.Wave("last")
-	last.Approval = v1alpha1.WaveManual
+	last := build.ManualWave("last")
 	canary := v1alpha1.RolloutWave{Name: "canary", Clusters: &v1alpha1.ClusterSelection{
 		Selectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"tier": "canary"}}}}}
 	w := build.Federated("web").In("shop").To("east", "north", "south").

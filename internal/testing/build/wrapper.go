@@ -156,6 +156,13 @@ func Wave(name string, members ...string) v1alpha1.RolloutWave {
 	return wave
 }
 
+// ManualWave returns a wave as Wave does, which begins after an approval.
+func ManualWave(name string, members ...string) v1alpha1.RolloutWave {
+	wave := Wave(name, members...)
+	wave.Approval = v1alpha1.WaveManual
+	return wave
+}
+
 // Suspended sets spec.suspend to All.
 func (b *Builder[T]) Suspended() *Builder[T] {
 	b.obj.WrapperSpec().Suspend = v1alpha1.SuspendAll
