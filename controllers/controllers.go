@@ -43,7 +43,8 @@ type Options struct {
 	MaxInflight int
 	// SharesIntents makes new wrappers that wait at a member share the write of their intents (package push/intents).
 	SharesIntents bool
-	// ReinstallsOperators lets spec.upgrade.rollback: Reinstall remove operators on members. Without it, Reinstall has no effect.
+	// ReinstallsOperators lets spec.upgrade.rollback: Reinstall remove operators on members. Without it, the manager begins no
+	// reinstall.
 	ReinstallsOperators bool
 	// MemberReportsMemory is how many bytes of memory the evidence of all members may take. It thereby also bounds the
 	// MemberReports in etcd. One member may take an eighth of it. 0 means memberreport.DefaultMemory.

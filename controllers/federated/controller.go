@@ -78,7 +78,7 @@ type Dependencies struct {
 	Pusher  Pusher
 	// History encrypts revisions whose objects include a Secret.
 	History *revision.HistoryKey
-	// ReinstallsOperators lets spec.upgrade.rollback: Reinstall have an effect.
+	// ReinstallsOperators lets spec.upgrade.rollback: Reinstall begin reinstalls.
 	ReinstallsOperators bool
 
 	Clock clock.PassiveClock

@@ -56,7 +56,7 @@ type Operator struct {
 	Target string
 	// Desired is the spec of the Subscription that the manager would create; nil if the desired state has none.
 	Desired *operators.SubscriptionSpec
-	// IsPolicy is true if spec.upgrade.rollback is Reinstall.
+	// IsPolicy is true if spec.upgrade.rollback is Reinstall, and the manager runs with --reinstall-operators.
 	IsPolicy bool
 	// IsApplied is true if the member has the desired state, and may be written to.
 	IsApplied bool

@@ -15,6 +15,9 @@ import (
 // whose removal was cut off could remove an operator weeks later, unannounced.
 const finishWithin = 10 * time.Minute
 
+// notPolicy is why the manager stops a reinstall, or waits for none, where Operator.IsPolicy is false.
+const notPolicy = "rollback is Never, or the manager runs without --reinstall-operators"
+
 // finish decides the next step of a reinstall that has begun and has not ended. underWay is true if its operator is or may be removed.
 //
 // As long as a recorded CSV is still there, an operator may still run. The manager then removes only what it would still announce.
@@ -72,7 +75,7 @@ func (o *Operator) stops(csv *CSV, sub *operators.Subscription, now time.Time) (
 	case csv.CleansUp:
 		return csv.Name + " has spec.cleanup.enabled now, so OLM would delete the custom resources with it", false
 	case !o.IsPolicy:
-		return "rollback is Never, or the manager runs without --reinstall-operators", true
+		return notPolicy, true
 	case sub != nil && sub.UID != o.Begun.Subscription.UID:
 		return "Subscription " + sub.Name + " is another one than that which was announced", false
 	case !o.isBeyond(installed):
@@ -111,12 +114,13 @@ func (o *Operator) finishSubscription(sub *operators.Subscription) (is Reinstall
 		Message: "reinstalling: the manager removes Subscription " + o.Name}, true
 }
 
-// settles decides whether an ended reinstall is waited for any longer: until its operator was Healthy, or the author sets Never.
+// settles decides whether an ended reinstall is waited for any longer: until its operator was Healthy, or it is not the policy
+// any more.
 func (o *Operator) settles(sub *operators.Subscription) (is Reinstall, isSettled bool) {
 	switch {
 	case o.Begun == nil || o.Begun.Ended == nil || o.Begun.Settled:
 	case !o.IsPolicy:
-		return Reinstall{Step: End, Settles: true, Message: "reinstalled: rollback is Never, or the manager runs without --reinstall-operators, so no other member waits for it"}, true
+		return Reinstall{Step: End, Settles: true, Message: "reinstalled: " + notPolicy + ", so no other member waits for it"}, true
 	case o.IsHealthy && sub != nil && o.csv(sub.Status.InstalledCSV) != nil:
 		return Reinstall{Step: End, Settles: true, Message: "reinstalled: " + sub.Status.InstalledCSV + " is Healthy"}, true
 	}
