@@ -138,6 +138,12 @@ func lackCronJobs(t *testing.T, unserved func(*http.Request) *http.Response) {
 	}
 }
 
+// deniedWith404 is the answer of a webhook that refuses a request about an object with code 404.
+func deniedWith404(req *http.Request, kind, name string) *http.Response {
+	return refusal(req, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: `admission webhook "w.example.com" denied the request: not found in the register`, Details: &metav1.StatusDetails{Name: name, Kind: kind}}})
+}
+
 // The author of a webhook chooses the code of a refusal. A 404 must not count as proof that the object is gone.
 func TestARemovalThatAWebhookRefusesWith404IsTriedAgain(t *testing.T) {
 	s := newSite(t)
@@ -146,8 +152,7 @@ func TestARemovalThatAWebhookRefusesWith404IsTriedAgain(t *testing.T) {
 		if req.Method != http.MethodDelete {
 			return nil
 		}
-		return refusal(req, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-			Message: `admission webhook "w.example.com" denied the request: not found in the register`, Details: &metav1.StatusDetails{Name: "a", Kind: "configmaps"}}})
+		return deniedWith404(req, "configmaps", "a")
 	}
 	s.mustFail(s.leave(), v1alpha1.ReasonRefused, "ConfigMap a")
 	s.wire.answer = nil
@@ -165,8 +170,7 @@ func TestADeliveryThatAWebhookKeepsWith404IsDeletedLater(t *testing.T) {
 		if req.Method != http.MethodDelete || !strings.Contains(req.URL.Path, "/deliveries/") {
 			return nil
 		}
-		return refusal(req, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-			Message: `admission webhook "w.example.com" denied the request: not found in the register`, Details: &metav1.StatusDetails{Name: "d", Kind: "deliveries"}}})
+		return deniedWith404(req, "deliveries", "d")
 	}
 	for range 3 {
 		if out, err := s.push(s.leave()); err == nil && out.Done {
