@@ -183,6 +183,29 @@ func (f *TestFleet) Members() []*TestCluster {
 	return all
 }
 
+// addMember adds a member to the sandbox for the rest of the spec, and returns its name. After the spec the member leaves the host and stops.
+// The sandbox keeps the stopped member, so this cannot be done with a sandbox that stays for the next run.
+func (f *TestFleet) addMember(ctx context.Context) string {
+	GinkgoHelper()
+	if keep() {
+		Skip("the spec adds a member to the sandbox, which a later run with KEEP=1 would start and join again")
+	}
+	options := sandboxOptions(f.repo)
+	options.Members++
+	name := sandbox.MemberName(options.Members)
+	DeferCleanup(func(ctx SpecContext) {
+		delete(f.members, name)
+		unjoined := f.Hostctl(ctx, "unjoin", name, "--yes")
+		Expect(unjoined.Code).To(BeZero(), unjoined.Stderr)
+		Expect(f.Stop(ctx, name)).To(Succeed())
+	}, NodeTimeout(upWithin))
+	box, err := sandbox.Up(ctx, options, progress.New(GinkgoWriter))
+	Expect(err).NotTo(HaveOccurred())
+	f.Sandbox, f.Provider = box, provider.OfSandbox{Sandbox: box} // the former value does not know the new member
+	f.members[name] = f.connect(name)
+	return name
+}
+
 // Run is the result of a program that has ended.
 type Run struct {
 	Stdout, Stderr string

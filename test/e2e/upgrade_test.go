@@ -55,10 +55,18 @@ func haveVersion(member, version string) types.GomegaMatcher {
 		And(HaveField("State", v1alpha1.StateHealthy), HaveField("Version", demoCSV(version))))
 }
 
+// haveVersions matches a wrapper whose lines for the members are Healthy and have these versions, in the same order.
+func haveVersions(members []string, versions ...string) types.GomegaMatcher {
+	all := make([]types.GomegaMatcher, len(members))
+	for i, member := range members {
+		all[i] = haveVersion(member, versions[i])
+	}
+	return And(all...)
+}
+
 var _ = Describe("When OLM upgrades operators up to a target", longFirst, needsOLM, func() {
 	It("upgrades to the target wave after wave, version by version, and never past it", func(ctx SpecContext) {
-		last := build.Wave("last")
-		last.Approval = v1alpha1.WaveManual
+		last := build.ManualWave("last")
 		shop := newShop(ctx)
 		publishUpTo(ctx, "v1.2.0", "member-1", "member-2") // from the start, v1.1.0 and v1.2.0 are in both catalogs, too
 		w := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").

@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -107,21 +105,6 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 		return nil, err
 	}
 	return c, c.start(ctx, existing, p)
-}
-
-// existing returns those of kind's clusters that have a name of the layout. Unless they are to be kept, it returns an error: they may be
-// the user's own.
-func (l layout) existing(all []string, keep bool) (ours []string, err error) {
-	for _, name := range names() {
-		if slices.Contains(all, l.kindName(name)) {
-			ours = append(ours, l.kindName(name))
-		}
-	}
-	if len(ours) > 0 && !keep {
-		return nil, fmt.Errorf("kind has clusters of these names already, which may be yours: %s. "+
-			"Use them with KEEP=1, or delete them with: kind delete clusters %[1]s", strings.Join(ours, " "))
-	}
-	return ours, nil
 }
 
 // start makes the clusters that do not exist yet, and brings all to the state that the options describe.

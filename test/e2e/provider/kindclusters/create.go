@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -46,6 +47,21 @@ func (l layout) kubeconfig(name string) string {
 
 // internalKubeconfig is the path of a kubeconfig for the host that works only in the network of the clusters.
 func (l layout) internalKubeconfig() string { return filepath.Join(l.dir, "host.internal.kubeconfig") }
+
+// existing returns those of kind's clusters that have a name of the layout. Unless they are to be kept, it returns an error: they may be
+// the user's own.
+func (l layout) existing(all []string, keep bool) (ours []string, err error) {
+	for _, name := range names() {
+		if slices.Contains(all, l.kindName(name)) {
+			ours = append(ours, l.kindName(name))
+		}
+	}
+	if len(ours) > 0 && !keep {
+		return nil, fmt.Errorf("kind has clusters of these names already, which may be yours: %s. "+
+			"Use them with KEEP=1, or delete them with: kind delete clusters %[1]s", strings.Join(ours, " "))
+	}
+	return ours, nil
+}
 
 // create makes the clusters that do not exist, all at the same time, and writes the kubeconfigs of all clusters.
 func create(kind *cluster.Provider, l layout, o Options, existing []string, p *progress.Printer) error {
