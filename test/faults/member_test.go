@@ -100,12 +100,14 @@ func (a *author) served(ctx context.Context, member string) string {
 	if err != nil {
 		return err.Error()
 	}
-	want := make([]string, 0, len(w.Spec.Objects))
-	for _, line := range w.Status.Clusters {
-		if line.Name == member && (line.State != v1alpha1.StateHealthy || w.Status.ObservedGeneration != w.Generation) {
-			return fmt.Sprintf("the line of member %s has %s %s %s", member, line.State, line.Reason, line.Message)
-		}
+	i := slices.IndexFunc(w.Status.Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Name == member })
+	if i < 0 {
+		return fmt.Sprintf("the status has no line of member %s", member)
 	}
+	if line := w.Status.Clusters[i]; line.State != v1alpha1.StateHealthy || w.Status.ObservedGeneration != w.Generation {
+		return fmt.Sprintf("the line of member %s has %s %s %s", member, line.State, line.Reason, line.Message)
+	}
+	want := make([]string, 0, len(a.last.objects))
 	for name := range a.last.objects {
 		want = append(want, name+"="+a.last.objects[name]+" of "+a.last.of())
 	}
