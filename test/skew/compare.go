@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -29,13 +30,15 @@ func (f *fleet) missing(ctx context.Context) (string, error) {
 		if w.DeletionTimestamp != nil {
 			leaving++
 		}
-		is := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
-		if _, wanted := f.users.colours[w.Name]; wanted && is != nil && is.Status == "True" && is.ObservedGeneration == w.Generation {
+		if _, wanted := f.users.colours[w.Name]; wanted && isReady(w) {
 			ready++
 		}
 	}
 	if len(list.Items) != len(f.users.colours) || ready != len(f.users.colours) {
 		return fmt.Sprintf("%d of %d wrappers are ready, %d are still being removed", ready, len(f.users.colours), leaving), nil
+	}
+	if ready, err := f.workloadIsReady(ctx); err != nil || !ready {
+		return fmt.Sprintf("wrapper %s/%s is not ready", workloadNamespace, workloadName), err
 	}
 	for name, member := range f.members {
 		err := member.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: marks.SharedIntents}, &v1alpha1.Delivery{})
@@ -47,6 +50,12 @@ func (f *fleet) missing(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// isReady reports whether the host says that the present generation of a wrapper is Ready.
+func isReady(w *v1alpha1.Federated) bool {
+	is := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
+	return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == w.Generation
 }
 
 // objectsOn returns the ConfigMaps of wrappers on a member, by name.
@@ -84,9 +93,16 @@ func (f *fleet) compare(ctx context.Context) (string, error) {
 				differ("ConfigMap %s was written, though no user changed it: managers %v", object, is.ManagedFields)
 			}
 		}
+		is, err := workloadOn(ctx, member)
+		if err != nil {
+			return "", err
+		}
+		if difference := f.workloads[name].difference(is); difference != "" {
+			differ("Deployment %s/%s %s", workloadNamespace, workloadName, difference)
+		}
 	}
-	return fmt.Sprintf("%d wrappers as the users wrote them on each of %d members, %d objects that no user touched are as at the beginning",
-		len(f.users.colours), len(f.members), f.countUntouched()), errors.Join(errs...)
+	return fmt.Sprintf("%d wrappers as the users wrote them on each of %d members, %d objects that no user touched are as at the beginning, "+
+		"and so is a Deployment on each, with %d pods in all", len(f.users.colours), len(f.members), f.countUntouched(), f.countPods()), errors.Join(errs...)
 }
 
 func (f *fleet) compareObjects(there map[string]*corev1.ConfigMap, differ func(string, ...any)) {
@@ -109,11 +125,13 @@ func (f *fleet) compareObjects(there map[string]*corev1.ConfigMap, differ func(s
 func (f *fleet) compareDeliveries(all []v1alpha1.Delivery, there map[string]*corev1.ConfigMap, differ func(string, ...any)) {
 	wrapper := make(map[string]string, len(f.users.colours)) // by the name of its Delivery
 	for name := range f.users.colours {
-		key := deliveries.KeyOf(v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: namespace, Name: name})
-		wrapper[key.Delivery()] = name
+		wrapper[deliveryOf(namespace, name)] = name
 	}
 	for i := range all {
 		d := &all[i]
+		if d.Name == deliveryOf(workloadNamespace, workloadName) {
+			continue
+		}
 		name, wanted := wrapper[d.Name]
 		if !wanted {
 			differ("Delivery %s is there without a wrapper", d.Name)
@@ -131,6 +149,20 @@ func (f *fleet) compareDeliveries(all []v1alpha1.Delivery, there map[string]*cor
 	for delivery, name := range wrapper {
 		differ("the Delivery %s of wrapper %s is missing", delivery, name)
 	}
+}
+
+// deliveryOf is the name of the Delivery of a wrapper.
+func deliveryOf(namespace, name string) string {
+	key := deliveries.KeyOf(v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: namespace, Name: name})
+	return key.Delivery()
+}
+
+func (f *fleet) countPods() int {
+	n := 0
+	for _, is := range f.workloads {
+		n += len(is.pods)
+	}
+	return n
 }
 
 func (f *fleet) countUntouched() int {

@@ -10,5 +10,6 @@
 //
 //   - each object is there as written, its Delivery lists it as Applied with its uid, and nothing else is there;
 //   - objects that no user has touched still have the resourceVersion from before the first stage, so nothing wrote them;
+//   - a Deployment and its pods are as at the beginning: the generation, the last write by Fairlead, the pods and their restarts (workload.go);
 //   - no list of shared intents is left.
 package main

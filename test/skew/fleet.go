@@ -34,6 +34,8 @@ type fleet struct {
 	users        *users
 	// untouched has the resourceVersion of each object that no user has changed since the first stage, by member and name.
 	untouched map[string]map[string]string
+	// workloads has the workload of each member as it was after the first stage.
+	workloads map[string]*workload
 }
 
 // connect makes the clients of the clusters, which have to run.
@@ -77,6 +79,9 @@ func (f *fleet) start(ctx context.Context, up func(context.Context) error, step 
 	if err := f.host.Create(ctx, ns); err != nil {
 		return "", err
 	}
+	if err := createWorkload(ctx, f.host); err != nil {
+		return "", err
+	}
 	for range untouchedRounds {
 		if err := f.users.round(ctx); err != nil {
 			return "", err
@@ -85,18 +90,32 @@ func (f *fleet) start(ctx context.Context, up func(context.Context) error, step 
 	if err := f.awaitReady(ctx, step); err != nil {
 		return "", err
 	}
-	f.untouched = make(map[string]map[string]string)
+	if err := f.remember(ctx); err != nil {
+		return "", err
+	}
+	return f.compare(ctx)
+}
+
+// remember notes what the members have after the first stage and must keep through all the others.
+func (f *fleet) remember(ctx context.Context) error {
+	f.untouched, f.workloads = make(map[string]map[string]string), make(map[string]*workload)
 	for name, member := range f.members {
 		there, err := objectsOn(ctx, member)
 		if err != nil {
-			return "", err
+			return err
 		}
 		f.untouched[name] = make(map[string]string)
 		for object, is := range there {
 			f.untouched[name][object] = is.ResourceVersion
 		}
+		if f.workloads[name], err = workloadOn(ctx, member); err != nil {
+			return err
+		}
+		if f.workloads[name] == nil || len(f.workloads[name].pods) == 0 {
+			return fmt.Errorf("%s has no pods of Deployment %s/%s, though its wrapper is Ready", name, workloadNamespace, workloadName)
+		}
 	}
-	return f.compare(ctx)
+	return nil
 }
 
 // change calls up while the users write, and then compares the members with what the users wrote.
