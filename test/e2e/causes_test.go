@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/join/permissions"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/olm"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
@@ -62,9 +64,9 @@ func kubeconfigAs(user string) string {
 }
 
 // faultsOfPods are the faults of pods, quotas and claims. On member-1, taint is the value of the label e2e.fairlead.dev/reserved of a node
-// with a taint, noVolumes is a class whose provisioner does not exist, and late is a class that waits for the first consumer. On member-3,
-// newDefault is a second default class, which also waits for the first consumer.
-func faultsOfPods(taint, noVolumes, late, newDefault string) []*fault {
+// with a taint, noVolumes is a class whose provisioner does not exist, late is a class that waits for the first consumer, and gauge is a kind
+// whose schema refuses each size over 0. On member-3, newDefault is a second default class, which also waits for the first consumer.
+func faultsOfPods(taint, noVolumes, late, newDefault, gauge string) []*fault {
 	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
 		return build.Federated("web").To("member-1").With(objects...)
 	}
@@ -101,8 +103,8 @@ func faultsOfPods(taint, noVolumes, late, newDefault string) []*fault {
 			words: []string{"ConfigMap settings", "not on a Friday"}, prepare: refuseConfigMaps},
 		{number: "21", name: "crd", wrapper: one(custom("Nowhere", "none")), state: v1alpha1.StateWaiting, reason: v1alpha1.ReasonAPINotServed,
 			words: []string{"Nowhere", "e2e.fairlead.dev/v1"}},
-		{number: "21", name: "schema", wrapper: one(build.Manifest(`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: sideways}, spec: {podSelector: {}, policyTypes: [Sideways]}}`)),
-			state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid, words: []string{"NetworkPolicy sideways", "Sideways"}},
+		{number: "21", name: "schema", wrapper: one(custom(gauge, "small")), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid,
+			words: []string{gauge + " small", "spec.size", "should be less than or equal to 0"}},
 	}
 }
 
@@ -241,7 +243,12 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		member.newClass(ctx, noVolumes, "nobody.example.com", storagev1.VolumeBindingImmediate)
 		member.newClass(ctx, late, simulated, storagev1.VolumeBindingWaitForFirstConsumer)
 		fleet.Member("member-3").newDefaultClass(ctx, newDefault, simulated)
-		faults := append(faultsOfPods(taint, noVolumes, late, newDefault), faultsOfOLM(ctx)...)
+		gauge, plural := newKind("Gauge")
+		member.create(ctx, gauges(gauge, plural, 0))
+		for _, name := range []string{"member-1", "member-2", "member-3"} {
+			fleet.Member(name).grantDefaultsAnd(ctx, permissions.ProfileCatalogs, "e2e.fairlead.dev/"+plural)
+		}
+		faults := append(faultsOfPods(taint, noVolumes, late, newDefault, gauge), faultsOfOLM(ctx)...)
 		expectTold(ctx, faults, olmPatience)
 		byName := map[string]*fault{}
 		for _, f := range faults {
@@ -338,6 +345,14 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		Eventually(ctx, reportsIn(ctx, shop)).Should(BeEmpty())
 	}, SpecTimeout(6*time.Minute))
 })
+
+// grantDefaultsAnd gives the member the default grants of hostctl join and these more, in place of the grant any, until the end of the spec.
+// So the collector has to find the causes with the rights that it has on a member that a user joined.
+func (c *TestCluster) grantDefaultsAnd(ctx context.Context, more ...string) {
+	GinkgoHelper()
+	DeferCleanup(c.rejoin, permissions.ProfileAny)
+	c.rejoin(ctx, strings.Join(append(permissions.DefaultGrants(), more...), ","))
+}
 
 // reportsIn returns a function for Eventually that lists the MemberReports of a namespace.
 func reportsIn(ctx context.Context, namespace string) func(Gomega) []v1alpha1.MemberReport {

@@ -72,6 +72,14 @@ func asAtFirst(command []string) []string {
 	return append(command, "--collector", "External")
 }
 
+// rejoin joins the member again with these grants, open in all namespaces, and with the collector of the provider.
+func (c *TestCluster) rejoin(ctx context.Context, allow string) {
+	GinkgoHelper()
+	command := append([]string{"join", c.Name, "--cluster-context", c.Name, "--allow", allow, "--namespaces", "All"}, atAddress(c.Name)...)
+	run := fleet.Hostctl(ctx, asAtFirst(command)...)
+	Expect(run.Code).To(BeZero(), run.Stderr)
+}
+
 // rejoinAfter joins the member again after the spec, as the provider had joined it. With the sandbox it restarts the collector: during
 // the spec the member's API server refused the collector, which would try again only after minutes.
 func rejoinAfter(name string) {

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -91,9 +90,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 		}
 		follow()
 		for _, allow := range []string{"core", "any"} { // each of the two joins changes what the collector may read
-			command := append([]string{"join", member.Name, "--cluster-context", member.Name, "--allow", allow, "--namespaces", "All"}, atAddress(member.Name)...)
-			run := fleet.Hostctl(ctx, asAtFirst(command)...)
-			Expect(run.Code).To(BeZero(), run.Stderr)
+			member.rejoin(ctx, allow)
 		}
 		follow()
 	})
@@ -112,19 +109,14 @@ var _ = Describe("When a member does not serve a kind", func() {
 
 var _ = Describe("When a member granted less than any", Ordered, func() {
 	const name = "member-3"
-	rejoin := func(ctx context.Context, allow, namespaces string) {
-		GinkgoHelper()
-		run := fleet.Hostctl(ctx, append([]string{"join", name, "--cluster-context", name, "--allow", allow, "--namespaces", namespaces}, atAddress(name)...)...)
-		Expect(run.Code).To(Equal(0), run.Stderr)
-	}
 
 	BeforeAll(func(ctx SpecContext) {
 		DeferCleanup(func(ctx SpecContext) {
-			rejoin(ctx, "any", "All")
+			fleet.Member(name).rejoin(ctx, "any")
 			mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			Eventually(ctx, reread(ctx, mc)).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, ""))
 		})
-		rejoin(ctx, "core", "All")
+		fleet.Member(name).rejoin(ctx, "core")
 	})
 
 	It("accepts the granted kinds", func(ctx SpecContext) {
