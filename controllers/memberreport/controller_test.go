@@ -3,6 +3,7 @@
 package memberreport
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
 func TestAReportAppearsAndGoes(t *testing.T) {
@@ -275,6 +277,62 @@ func TestAnOutageOfAThousandMembersWithDistinctMessages(t *testing.T) {
 	s.check()
 	if used := s.loop.store.evidence.memory.used; used != 0 {
 		t.Errorf("%d bytes are still kept", used)
+	}
+}
+
+func TestTheReportsOfManyWrappersFitIntoTheLimit(t *testing.T) {
+	const wrappers, limit = 40, 1 << 20
+	s := newSite(t)
+	s.restart(limit)
+	all := make([]*v1alpha1.Federated, 0, wrappers)
+	for i := range wrappers {
+		w := build.Federated(fmt.Sprintf("web-%02d", i)).In(s.wrapper.Namespace).With(build.ConfigMap("a")).To("east").Obj()
+		if err := s.Create(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		w.Status.Placement.ObservedGeneration = 1
+		for m := range 16 {
+			w.Status.Placement.Clusters = append(w.Status.Placement.Clusters, fmt.Sprintf("m%02d", m))
+		}
+		s.loop.store.addWrapper(w)
+		all = append(all, w)
+	}
+	for m := range 16 {
+		list := make([]*v1alpha1.Delivery, 0, wrappers)
+		for i := range all {
+			s.wrapper = all[i]
+			list = append(list, s.ill("it crashes: "+letters(100*m+i), strings.Repeat("x", 8<<10)))
+		}
+		s.connect(fmt.Sprintf("m%02d", m)).Replace(list...)
+	}
+	for writes := -1; writes != 0; { // until the limit of writes delays none
+		clear(s.requests)
+		for i := range all {
+			s.wrapper = all[i]
+			s.pass()
+		}
+		writes = len(s.requests)
+		s.clock.Step(time.Minute)
+	}
+	stored, named := 0, make(map[string]int)
+	for _, r := range s.reports() {
+		content, err := json.Marshal(r.Status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored += len(content)
+		named[r.Spec.Wrapper.Name]++
+	}
+	if stored > limit || stored < limit/2 {
+		t.Errorf("%d reports take %d bytes, want no more than %d and at least half of it", len(s.reports()), stored, limit)
+	}
+	for name, reports := range named {
+		if reports > 10 {
+			t.Errorf("%s has %d reports", name, reports)
+		}
+	}
+	if s.loop.store.refused == 0 {
+		t.Error("there was memory for everything")
 	}
 }
 
