@@ -191,7 +191,8 @@ func adminToken(t *testing.T, c client.Client) string {
 			t.Fatal(err)
 		}
 	}
-	request := &authenticationv1.TokenRequest{}
+	day := int64(24 * 60 * 60) // the default of one hour is over before `make crash` ends
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}
 	if err := c.SubResource("token").Create(t.Context(), account, request); err != nil {
 		t.Fatal(err)
 	}

@@ -67,15 +67,21 @@ type program struct {
 var manager = managerBy(clock.RealClock{})
 
 // managerBy returns the manager as a program that reads the time from clk.
-func managerBy(clk clock.WithTicker) program {
+func managerBy(clk clock.WithTicker) program { return managerWith(controllers.Options{Clock: clk}) }
+
+// managerWith returns the manager as a program with these options. It shares intents, and its version is the name of the life.
+func managerWith(o controllers.Options) program {
+	o.SharesIntents = true
 	return program{"fairlead-manager", func(ctx context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
+		o := o
+		o.Version = version
 		again, never := true, time.Duration(0)
 		mgr, err := controllers.NewManager(ctx, config, ctrl.Options{
 			Metrics:                 metricsserver.Options{BindAddress: "0"},
 			HealthProbeBindAddress:  "0",
 			GracefulShutdownTimeout: &never,
 			Controller:              ctrlconfig.Controller{SkipNameValidation: &again},
-		}, controllers.Options{Version: version, Clock: clk, SharesIntents: true})
+		}, o)
 		if err != nil {
 			return nil, err
 		}
