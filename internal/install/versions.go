@@ -104,5 +104,5 @@ func skewOf(client, host string) []string {
 	if order < 0 {
 		return []string{fmt.Sprintf("this hostctl, %s, is older than the host, %s: use a hostctl of the host's version", client, host)}
 	}
-	return []string{fmt.Sprintf("the host, %s, is older than this hostctl, %s: upgrade it with `hostctl init`, or with Helm or kustomize if these installed it", host, client)}
+	return []string{fmt.Sprintf("the host, %s, is older than this hostctl, %s: upgrade it with the tool that installed it: `hostctl init`, Helm or kustomize", host, client)}
 }

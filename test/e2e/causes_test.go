@@ -65,7 +65,7 @@ func kubeconfigAs(user string) string {
 
 // faultsOfPods are the faults of pods, quotas and claims. On member-1, taint is the value of the label e2e.fairlead.dev/reserved of a node
 // with a taint, noVolumes is a class whose provisioner does not exist, late is a class that waits for the first consumer, and gauge is a kind
-// whose schema refuses each size over 0. On member-3, newDefault is a second default class, which also waits for the first consumer.
+// whose schema refuses every size above 0. On member-3, newDefault is a second default class, which also waits for the first consumer.
 func faultsOfPods(taint, noVolumes, late, newDefault, gauge string) []*fault {
 	one := func(objects ...*unstructured.Unstructured) *build.Builder[*v1alpha1.Federated] {
 		return build.Federated("web").To("member-1").With(objects...)
@@ -245,8 +245,8 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 		fleet.Member("member-3").newDefaultClass(ctx, newDefault, simulated)
 		gauge, plural := newKind("Gauge")
 		member.create(ctx, gauges(gauge, plural, 0))
-		for _, name := range []string{"member-1", "member-2", "member-3"} {
-			fleet.Member(name).grantDefaultsAnd(ctx, permissions.ProfileCatalogs, "e2e.fairlead.dev/"+plural)
+		for _, joined := range fleet.Members() {
+			joined.grantDefaultsAnd(ctx, permissions.ProfileCatalogs, "e2e.fairlead.dev/"+plural)
 		}
 		faults := append(faultsOfPods(taint, noVolumes, late, newDefault, gauge), faultsOfOLM(ctx)...)
 		expectTold(ctx, faults, olmPatience)
@@ -347,7 +347,7 @@ var _ = Describe("The cause of a fault on a member", needsSimulation, needsOLM, 
 })
 
 // grantDefaultsAnd gives the member the default grants of hostctl join and these more, in place of the grant any, until the end of the spec.
-// So the collector has to find the causes with the rights that it has on a member that a user joined.
+// So the collector has to find the causes with the rights that these grants give it.
 func (c *TestCluster) grantDefaultsAnd(ctx context.Context, more ...string) {
 	GinkgoHelper()
 	DeferCleanup(c.rejoin, permissions.ProfileAny)

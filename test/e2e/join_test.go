@@ -72,7 +72,7 @@ func asAtFirst(command []string) []string {
 	return append(command, "--collector", "External")
 }
 
-// rejoin joins the member again with these grants, open in all namespaces, and with the collector of the provider.
+// rejoin joins the member again with these grants, the namespace policy All, and the collector of the provider.
 func (c *TestCluster) rejoin(ctx context.Context, allow string) {
 	GinkgoHelper()
 	command := append([]string{"join", c.Name, "--cluster-context", c.Name, "--allow", allow, "--namespaces", "All"}, atAddress(c.Name)...)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package faults kills the manager and the collector at chosen calls, and makes members misbehave, on real API servers.
-// Afterwards it compares the state of the members with a model.
+// Afterwards it compares the state of the members with a model. A few tests use the same fleet to look at what the whole manager sends:
+// its requests, and its traces.
 //
 // Words:
 //

@@ -69,11 +69,11 @@ var manager = managerBy(clock.RealClock{})
 // managerBy returns the manager as a program that reads the time from clk.
 func managerBy(clk clock.WithTicker) program { return managerWith(controllers.Options{Clock: clk}) }
 
-// managerWith returns the manager as a program with these options. It shares intents, and its version is the name of the life.
+// managerWith returns the manager as a program with these options, but with shared intents, and with the name of the life as its version.
 func managerWith(o controllers.Options) program {
 	o.SharesIntents = true
 	return program{"fairlead-manager", func(ctx context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
-		o := o
+		o := o // each life has its own version
 		o.Version = version
 		again, never := true, time.Duration(0)
 		mgr, err := controllers.NewManager(ctx, config, ctrl.Options{

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -37,8 +38,11 @@ func (f *fleet) missing(ctx context.Context) (string, error) {
 	if len(list.Items) != len(f.users.colours) || ready != len(f.users.colours) {
 		return fmt.Sprintf("%d of %d wrappers are ready, %d are still being removed", ready, len(f.users.colours), leaving), nil
 	}
-	if ready, err := f.workloadIsReady(ctx); err != nil || !ready {
-		return fmt.Sprintf("wrapper %s/%s is not ready", workloadNamespace, workloadName), err
+	switch is, err := f.workloadIsReady(ctx); {
+	case err != nil:
+		return "", err
+	case !is:
+		return fmt.Sprintf("wrapper %s/%s is not ready", workloadNamespace, workloadName), nil
 	}
 	for name, member := range f.members {
 		err := member.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: marks.SharedIntents}, &v1alpha1.Delivery{})
@@ -86,22 +90,22 @@ func (f *fleet) compare(ctx context.Context) (string, error) {
 		differ := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("%s: "+format, append([]any{name}, args...)...))
 		}
+		is, err := workloadOn(ctx, member)
+		if err != nil {
+			return "", err
+		}
 		f.compareObjects(there, differ)
-		f.compareDeliveries(list.Items, there, differ)
+		f.compareDeliveries(list.Items, there, is, differ)
 		for object, version := range f.untouched[name] {
 			if is := there[object]; is != nil && is.ResourceVersion != version {
 				differ("ConfigMap %s was written, though no user changed it: managers %v", object, is.ManagedFields)
 			}
 		}
-		is, err := workloadOn(ctx, member)
-		if err != nil {
-			return "", err
-		}
 		if difference := f.workloads[name].difference(is); difference != "" {
 			differ("Deployment %s/%s %s", workloadNamespace, workloadName, difference)
 		}
 	}
-	return fmt.Sprintf("%d wrappers as the users wrote them on each of %d members, %d objects that no user touched are as at the beginning, "+
+	return fmt.Sprintf("%d wrappers as the users wrote them on each of %d members, %d objects that no user touched are as at the end of the first stage, "+
 		"and so is a Deployment on each, with %d pods in all", len(f.users.colours), len(f.members), f.countUntouched(), f.countPods()), errors.Join(errs...)
 }
 
@@ -121,33 +125,45 @@ func (f *fleet) compareObjects(there map[string]*corev1.ConfigMap, differ func(s
 	}
 }
 
+// listed is the object that a Delivery has to list: its name and its uid on the member, "" if the object is missing there.
+type listed struct {
+	name string
+	uid  types.UID
+}
+
 // compareDeliveries checks that the Deliveries list exactly the objects.
-func (f *fleet) compareDeliveries(all []v1alpha1.Delivery, there map[string]*corev1.ConfigMap, differ func(string, ...any)) {
-	wrapper := make(map[string]string, len(f.users.colours)) // by the name of its Delivery
+func (f *fleet) compareDeliveries(all []v1alpha1.Delivery, there map[string]*corev1.ConfigMap, is *workload, differ func(string, ...any)) {
+	wanted := make(map[string]listed, len(f.users.colours)+1) // by the name of the Delivery
 	for name := range f.users.colours {
-		wrapper[deliveryOf(namespace, name)] = name
+		want := listed{name: name}
+		if there[name] != nil {
+			want.uid = there[name].UID
+		}
+		wanted[deliveryOf(namespace, name)] = want
 	}
+	want := listed{name: workloadName}
+	if is != nil {
+		want.uid = is.deployment
+	}
+	wanted[deliveryOf(workloadNamespace, workloadName)] = want
 	for i := range all {
 		d := &all[i]
-		if d.Name == deliveryOf(workloadNamespace, workloadName) {
-			continue
-		}
-		name, wanted := wrapper[d.Name]
-		if !wanted {
+		want, ok := wanted[d.Name]
+		if !ok {
 			differ("Delivery %s is there without a wrapper", d.Name)
 			continue
 		}
-		delete(wrapper, d.Name)
+		delete(wanted, d.Name)
 		if len(d.Spec.Inventory) != 1 {
 			differ("Delivery %s lists %d objects", d.Name, len(d.Spec.Inventory))
 			continue
 		}
-		if e := d.Spec.Inventory[0]; e.Name != name || e.State != v1alpha1.EntryApplied || there[name] != nil && e.UID != there[name].UID {
+		if e := d.Spec.Inventory[0]; e.Name != want.name || e.State != v1alpha1.EntryApplied || want.uid != "" && e.UID != want.uid {
 			differ("Delivery %s lists %s %s as %s with uid %s", d.Name, e.Kind, e.Name, e.State, e.UID)
 		}
 	}
-	for delivery, name := range wrapper {
-		differ("the Delivery %s of wrapper %s is missing", delivery, name)
+	for delivery, want := range wanted {
+		differ("the Delivery %s of %s is missing", delivery, want.name)
 	}
 }
 

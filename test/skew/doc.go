@@ -9,7 +9,7 @@
 // until all wrappers are Ready, and then compares every member with what the users wrote (compare.go):
 //
 //   - each object is there as written, its Delivery lists it as Applied with its uid, and nothing else is there;
-//   - objects that no user has touched still have the resourceVersion from before the first stage, so nothing wrote them;
-//   - a Deployment and its pods are as at the beginning: the generation, the last write by Fairlead, the pods and their restarts (workload.go);
+//   - objects that no user has touched still have the resourceVersion from the end of the first stage, so nothing wrote them;
+//   - a Deployment is as at the end of the first stage: its generation, the last write by Fairlead, its pods and their restarts (workload.go);
 //   - no list of shared intents is left.
 package main

@@ -22,7 +22,7 @@ import (
 const (
 	// readyWithin bounds the wait after a stage.
 	readyWithin = 5 * time.Minute
-	// untouchedRounds is the number of rounds before the first stage. Their wrappers are never changed again, except the last ones.
+	// untouchedRounds is the number of rounds in the first stage. Their wrappers are never changed again, except the last ones.
 	untouchedRounds = 10
 )
 
@@ -32,9 +32,9 @@ type fleet struct {
 	host         client.Client
 	members      map[string]client.Client
 	users        *users
-	// untouched has the resourceVersion of each object that no user has changed since the first stage, by member and name.
+	// untouched has the resourceVersion at the end of the first stage of each object that no user has changed since then, by member and name.
 	untouched map[string]map[string]string
-	// workloads has the workload of each member as it was after the first stage.
+	// workloads has the workload of each member as it was at the end of the first stage.
 	workloads map[string]*workload
 }
 
@@ -96,7 +96,7 @@ func (f *fleet) start(ctx context.Context, up func(context.Context) error, step 
 	return f.compare(ctx)
 }
 
-// remember notes what the members have after the first stage and must keep through all the others.
+// remember notes what the members have at the end of the first stage and must keep through all the others.
 func (f *fleet) remember(ctx context.Context) error {
 	f.untouched, f.workloads = make(map[string]map[string]string), make(map[string]*workload)
 	for name, member := range f.members {
@@ -111,8 +111,9 @@ func (f *fleet) remember(ctx context.Context) error {
 		if f.workloads[name], err = workloadOn(ctx, member); err != nil {
 			return err
 		}
-		if f.workloads[name] == nil || len(f.workloads[name].pods) == 0 {
-			return fmt.Errorf("%s has no pods of Deployment %s/%s, though its wrapper is Ready", name, workloadNamespace, workloadName)
+		if is := f.workloads[name]; is == nil || is.applied.IsZero() || len(is.pods) != workloadPods {
+			return fmt.Errorf("%s does not have Deployment %s/%s as applied by Fairlead with %d pods, though its wrapper is Ready: it has %+v",
+				name, workloadNamespace, workloadName, workloadPods, is)
 		}
 	}
 	return nil

@@ -102,9 +102,13 @@ func (u *users) round(ctx context.Context) error {
 func wrapperOf(round, i int) string { return fmt.Sprintf("r%04d-%02d", round, i) }
 
 func (u *users) create(ctx context.Context, name string) error {
+	return createWrapper(ctx, u.host, build.Federated(name).In(namespace).With(build.ConfigMap(name, "colour", "first")).ToMatching().Obj())
+}
+
+// createWrapper creates a wrapper, and repeats that until the host accepts it.
+func createWrapper(ctx context.Context, host client.Client, w *v1alpha1.Federated) error {
 	return untilAccepted(ctx, func() error {
-		w := build.Federated(name).In(namespace).With(build.ConfigMap(name, "colour", "first")).ToMatching().Obj()
-		if err := u.host.Create(ctx, w); !apierrors.IsAlreadyExists(err) {
+		if err := host.Create(ctx, w.DeepCopy()); !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 		return nil // an earlier try succeeded, and its answer was lost

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -21,17 +22,19 @@ import (
 )
 
 const (
-	// workloadNamespace has the workload: a wrapper with a Deployment of two pods, which no user changes after the first stage.
+	// workloadNamespace has the workload: a wrapper with a Deployment, which no user changes.
 	workloadNamespace = "skew-workload"
 	workloadName      = "web"
+	// workloadPods is the number of replicas of the Deployment.
+	workloadPods = 2
 )
 
 // workload is what must stay as it is on a member while Fairlead changes its version.
 type workload struct {
 	// deployment and generation are the uid and the generation of the Deployment.
-	deployment string
+	deployment types.UID
 	generation int64
-	// applied is when Fairlead last changed a field of the Deployment, as its managedFields say.
+	// applied is when one of Fairlead's field managers last changed a field of the Deployment, as its managedFields say.
 	applied time.Time
 	// pods has a line for each pod, with its uid and how often its containers restarted.
 	pods []string
@@ -48,15 +51,14 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: %[1]s}
 spec:
-  replicas: 2
+  replicas: %[3]d
   selector: {matchLabels: {app: %[1]s}}
   template:
     metadata: {labels: {app: %[1]s}}
     spec:
       containers: [{name: app, image: %[2]q, imagePullPolicy: Never, args: [serve]}]
-`, workloadName, kindclusters.PodImage)
-	w := build.Federated(workloadName).In(workloadNamespace).With(deployment).ToMatching().Obj()
-	return untilAccepted(ctx, func() error { return host.Create(ctx, w) })
+`, workloadName, kindclusters.PodImage, workloadPods)
+	return createWrapper(ctx, host, build.Federated(workloadName).In(workloadNamespace).With(deployment).ToMatching().Obj())
 }
 
 // workloadIsReady reports whether the wrapper of the workload is Ready.
@@ -76,9 +78,10 @@ func workloadOn(ctx context.Context, member client.Reader) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := &workload{deployment: string(d.UID), generation: d.Generation}
+	is := &workload{deployment: d.UID, generation: d.Generation}
 	for _, e := range d.ManagedFields {
-		if e.Manager == v1alpha1.FieldManager && e.Time != nil && e.Time.After(is.applied) {
+		isOurs := e.Manager == v1alpha1.FieldManager || strings.HasPrefix(e.Manager, v1alpha1.FieldManager+"-")
+		if isOurs && e.Time != nil && e.Time.After(is.applied) {
 			is.applied = e.Time.Time
 		}
 	}
@@ -106,6 +109,8 @@ func (was *workload) difference(is *workload) string {
 		return "was created again"
 	case is.generation != was.generation:
 		return fmt.Sprintf("has generation %d, and had %d", is.generation, was.generation)
+	case is.applied.IsZero():
+		return "has no fields of Fairlead any more"
 	case !is.applied.Equal(was.applied):
 		return fmt.Sprintf("was written by Fairlead at %s", is.applied.Format(time.RFC3339))
 	case !slices.Equal(is.pods, was.pods):

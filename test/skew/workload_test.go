@@ -18,6 +18,7 @@ func TestADisturbedWorkloadIsTold(t *testing.T) {
 		"nothing":            {func(*workload) {}, ""},
 		"created again":      {func(is *workload) { is.deployment = "uid-2" }, "created again"},
 		"another generation": {func(is *workload) { is.generation = 2 }, "has generation 2, and had 1"},
+		"no longer managed":  {func(is *workload) { is.applied = time.Time{} }, "no fields of Fairlead"},
 		"written":            {func(is *workload) { is.applied = at.Add(time.Second) }, "written by Fairlead"},
 		"a restart":          {func(is *workload) { is.pods = []string{"pod-1 restarted 1 times", was.pods[1]} }, "other pods"},
 		"a new pod":          {func(is *workload) { is.pods = []string{was.pods[0], "pod-3 restarted 0 times"} }, "other pods"},
