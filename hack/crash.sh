@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Kills the manager and the collector at each call of the Kubernetes API that they send in the scenarios of test/faults
-# and in some random histories. Compares the members' state afterwards with a model. It takes about three quarters of an
-# hour.
+# and in some random histories. Compares the members' state afterwards with a model. It takes two to three
+# hours on two cores.
 #   SEED=N      seed of the random histories; 1 by default
 #   FOCUS=REGEX only the tests whose name matches, as in go test -run
 set -eu

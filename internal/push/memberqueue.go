@@ -122,14 +122,17 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		q.advanceOperators(ctx, key, desired) // the check took this turn of the pair in the queue, so this follows here
 		return
 	}
-	began := q.pusher.clock.Now()
+	began, traced := q.pusher.clock.Now(), beginTrace(q.pusher.host.Tracer, q.conn.Name(), desired)
 	p, outcome, err := q.pass(ctx, key, desired, &todo)
+	if ctx.Err() != nil || p == nil {
+		traced.Drop()
+	}
 	if ctx.Err() != nil || p == nil && err == nil {
 		return
 	}
 	if p != nil {
 		measure(q.conn.Name(), q.pusher.clock.Since(began), outcome, err, &todo, p.Counts())
-		trace(q.pusher.host.Tracer, q.conn.Name(), desired, began, outcome, err, p.Counts())
+		endTrace(traced, outcome, err, p.Counts())
 		q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
 		q.pusher.kept.note(ctx, key, q.conn.Name(), p.Kept())
 	}

@@ -76,11 +76,10 @@ func TestTheSpanOfAPassHasItsResultAndNoMessage(t *testing.T) {
 	b.pusher.host.Tracer, spans = tracer(b.clock)
 	b.pusher.host.Tracer.Begin(webID, 0)
 	b.pusher.SetDesired("east", desired)
-	began := b.clock.Now()
-	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{}, fmt.Errorf("the member says: %s", corpus), apply.Counts{})
-	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonNotGranted, Message: corpus, Kept: []plan.Kept{{Object: corpus, Why: corpus}}}, nil,
+	endTrace(beginTrace(b.pusher.host.Tracer, b.conn.Name(), desired), plan.Outcome{}, fmt.Errorf("the member says: %s", corpus), apply.Counts{})
+	endTrace(beginTrace(b.pusher.host.Tracer, b.conn.Name(), desired), plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonNotGranted, Message: corpus, Kept: []plan.Kept{{Object: corpus, Why: corpus}}}, nil,
 		apply.Counts{Objects: 5, Rejected: map[string]int{v1alpha1.ReasonNotGranted: 2, v1alpha1.ReasonInvalid: 1}})
-	trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{Done: true}, nil, apply.Counts{Objects: 5})
+	endTrace(beginTrace(b.pusher.host.Tracer, b.conn.Name(), desired), plan.Outcome{Done: true}, nil, apply.Counts{Objects: 5})
 	b.pusher.host.Tracer.Close()
 	want := []string{
 		"Error attempt=1 objects=0 objects.rejected=0 result=error reason=PushError",
@@ -102,10 +101,9 @@ func TestAPassWithoutTracingAllocatesNothingForIt(t *testing.T) {
 	b := newBench(t)
 	desired := wish("d")
 	counts := apply.Counts{Objects: 5, Rejected: map[string]int{v1alpha1.ReasonNotGranted: 2}}
-	began := b.clock.Now()
 	if got := testing.AllocsPerRun(100, func() {
 		b.pusher.host.Tracer.Changed(desired.Wrapper, "east", desired.Revision)
-		trace(b.pusher.host.Tracer, b.conn.Name(), desired, began, plan.Outcome{}, nil, counts)
+		endTrace(beginTrace(b.pusher.host.Tracer, b.conn.Name(), desired), plan.Outcome{}, nil, counts)
 	}); got != 0 {
 		t.Errorf("%v allocations", got)
 	}

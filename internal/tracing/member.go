@@ -21,8 +21,11 @@ type memberSpan struct {
 	span     trace.Span
 	revision string
 	attempts int
-	state    v1alpha1.ClusterState
-	reason   string
+	// passing is true while a pass is under way. It may outlast the span: the manager can see that the member is Healthy before the pass
+	// has returned.
+	passing bool
+	state   v1alpha1.ClusterState
+	reason  string
 }
 
 // Changed begins the span of a member that got another desired state. It does nothing if the Tracer does not record
@@ -51,10 +54,41 @@ func (t *Tracer) Changed(w v1alpha1.WrapperIdentity, memberName, revision string
 	t.members++
 }
 
-// Pass is one pass of package push that has ended.
+// Pass is one pass of package push that is under way. A nil *Pass is valid and does nothing: the member has no open span.
 type Pass struct {
-	// Began is the time at which the pass began. The pass ends now.
-	Began time.Time
+	tracer *Tracer
+	member *memberSpan
+	began  time.Time
+}
+
+// BeginPass begins a pass for a member. It returns nil if the member has no open span for this revision. A member has at most one pass at a
+// time, and the caller has to call End or Drop for it.
+func (t *Tracer) BeginPass(w v1alpha1.WrapperIdentity, memberName, revision string) *Pass {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.member(w, memberName)
+	if m == nil || m.revision != revision {
+		return nil
+	}
+	m.passing = true
+	return &Pass{tracer: t, member: m, began: t.clock.Now()}
+}
+
+// Drop ends a pass that gets no span, because it had to wait, or because the connection to the member has ended.
+func (p *Pass) Drop() {
+	if p == nil {
+		return
+	}
+	p.tracer.mu.Lock()
+	defer p.tracer.mu.Unlock()
+	p.member.passing = false
+}
+
+// PassResult is the result of a pass.
+type PassResult struct {
 	// Objects is the number of desired objects that the pass reached before it ended. Rejected is the number of those
 	// that the member refused.
 	Objects, Rejected int
@@ -64,24 +98,22 @@ type Pass struct {
 	Reason string
 }
 
-// Applied records a pass for a member. It does nothing if the member has no open span for this revision.
-func (t *Tracer) Applied(w v1alpha1.WrapperIdentity, memberName, revision string, pass Pass) {
-	if t == nil {
+// End ends a pass, and records it below the span of its member, even if that span has ended meanwhile.
+func (p *Pass) End(result PassResult) {
+	if p == nil {
 		return
 	}
+	t, m := p.tracer, p.member
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.member(w, memberName)
-	if m == nil || m.revision != revision {
-		return
-	}
+	m.passing = false
 	if m.attempts++; m.attempts > maxApplies {
 		return
 	}
-	_, span := t.tracer.Start(trace.ContextWithSpan(context.Background(), m.span), spanApply, trace.WithTimestamp(pass.Began),
-		trace.WithAttributes(keyAttempt.Int(m.attempts), keyObjects.Int(pass.Objects), keyRejected.Int(pass.Rejected), keyResult.String(pass.Result)))
-	if pass.Reason != "" {
-		span.SetAttributes(keyReason.String(reasonOf(pass.Reason)))
+	_, span := t.tracer.Start(trace.ContextWithSpan(context.Background(), m.span), spanApply, trace.WithTimestamp(p.began),
+		trace.WithAttributes(keyAttempt.Int(m.attempts), keyObjects.Int(result.Objects), keyRejected.Int(result.Rejected), keyResult.String(result.Result)))
+	if result.Reason != "" {
+		span.SetAttributes(keyReason.String(reasonOf(result.Reason)))
 		span.SetStatus(codes.Error, "")
 	}
 	span.End(trace.WithTimestamp(t.clock.Now()))
@@ -132,7 +164,11 @@ func (t *Tracer) endMember(g *generation, memberName string, why Outcome) {
 	}
 	delete(g.members, memberName)
 	t.members--
-	m.span.SetAttributes(keyOutcome.String(string(why)), keyAttempts.Int(m.attempts))
+	attempts := m.attempts
+	if m.passing {
+		attempts++
+	}
+	m.span.SetAttributes(keyOutcome.String(string(why)), keyAttempts.Int(attempts))
 	if m.state != "" {
 		m.span.SetAttributes(keyState.String(string(m.state)), keyReason.String(m.reason))
 	}

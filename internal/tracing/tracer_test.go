@@ -115,10 +115,10 @@ func TestATraceLeadsFromTheWrapperToHealthyOnEachMember(t *testing.T) {
 		r.after(time.Second)
 	}
 	r.Observed(web, "east", v1alpha1.StatePushing, v1alpha1.ReasonPushing)
-	at = r.clock.Now()
+	east, west := r.BeginPass(web, "east", "fed-web-1"), r.BeginPass(web, "west", "fed-web-1")
 	r.after(time.Second)
-	r.Applied(web, "east", "fed-web-1", Pass{Began: at, Objects: 2, Result: "done"})
-	r.Applied(web, "west", "fed-web-1", Pass{Began: at, Objects: 2, Rejected: 1, Result: "incomplete", Reason: v1alpha1.ReasonNotGranted})
+	east.End(PassResult{Objects: 2, Result: "done"})
+	west.End(PassResult{Objects: 2, Rejected: 1, Result: "incomplete", Reason: v1alpha1.ReasonNotGranted})
 	r.Observed(web, "east", v1alpha1.StateProgressing, v1alpha1.ReasonApplying)
 	r.Observed(web, "east", v1alpha1.StateProgressing, v1alpha1.ReasonApplying)
 	r.Observed(web, "west", v1alpha1.StateDegraded, v1alpha1.ReasonNotGranted)
@@ -126,9 +126,10 @@ func TestATraceLeadsFromTheWrapperToHealthyOnEachMember(t *testing.T) {
 	r.Begin(web, 0)
 	r.Step(web, Step{Name: SpanPlace, Began: r.clock.Now()})
 	r.Observed(web, "east", v1alpha1.StateHealthy, "")
-	at = r.after(time.Second)
 	r.after(time.Second)
-	r.Applied(web, "west", "fed-web-1", Pass{Began: at, Objects: 2, Result: "done"})
+	west = r.BeginPass(web, "west", "fed-web-1")
+	r.after(time.Second)
+	west.End(PassResult{Objects: 2, Result: "done"})
 	r.Observed(web, "west", v1alpha1.StateHealthy, "")
 	r.End(web, Healthy)
 	want := []string{
@@ -178,6 +179,30 @@ func (r *recorder) line(words ...string) string {
 		}
 	}
 	return ""
+}
+
+// The collector can report an object as Healthy before the pass that applied it has returned.
+func TestAPassThatOutlastsTheSpanOfItsMemberIsRecorded(t *testing.T) {
+	r := newRecorder(t)
+	r.Begin(web, 0)
+	r.Changed(web, "east", "fed-web-1")
+	pass := r.BeginPass(web, "east", "fed-web-1")
+	r.Observed(web, "east", v1alpha1.StateHealthy, "")
+	r.End(web, Healthy)
+	r.after(time.Second)
+	pass.End(PassResult{Objects: 2, Result: "done"})
+	want := "\n  apply 1s attempt=1 objects.rejected=0 objects=2 result=done"
+	if got := r.line("member", "attempts=1"); !strings.HasSuffix(got, want) {
+		t.Errorf("the span of the member is %q, want it with one attempt and with%s", got, want)
+	}
+
+	r.Begin(web, 0)
+	r.Changed(web, "west", "fed-web-1")
+	r.BeginPass(web, "west", "fed-web-1").Drop()
+	r.Observed(web, "west", v1alpha1.StateHealthy, "")
+	if got := r.line("member", "member=west", "attempts=0"); got == "" {
+		t.Errorf("a pass that is dropped must not count, but the traces are %q", r.shapes())
+	}
 }
 
 func TestAGenerationEndsWithItsOutcome(t *testing.T) {
@@ -237,9 +262,9 @@ func TestAPassOfAnotherRevisionOrGenerationIsNotRecorded(t *testing.T) {
 	earlier.Generation--
 	r.Begin(web, 0)
 	r.Changed(web, "east", "fed-web-1")
-	r.Applied(web, "east", "fed-web-0", Pass{Began: began, Result: "done"})
-	r.Applied(earlier, "east", "fed-web-1", Pass{Began: began, Result: "done"})
-	r.Applied(web, "north", "fed-web-1", Pass{Began: began, Result: "done"})
+	r.BeginPass(web, "east", "fed-web-0").End(PassResult{Result: "done"})
+	r.BeginPass(earlier, "east", "fed-web-1").End(PassResult{Result: "done"})
+	r.BeginPass(web, "north", "fed-web-1").End(PassResult{Result: "done"})
 	r.Observed(earlier, "east", v1alpha1.StateHealthy, "")
 	r.Close()
 	if got := strings.Join(r.shapes(), "\n"); strings.Contains(got, "apply") || strings.Contains(got, "Healthy") {
@@ -279,7 +304,7 @@ func TestTheSpansOfPassesAreBounded(t *testing.T) {
 	r.Begin(web, 0)
 	r.Changed(web, "east", "fed-web-1")
 	for range maxApplies + 5 {
-		r.Applied(web, "east", "fed-web-1", Pass{Began: began, Result: "error", Reason: v1alpha1.ReasonPushError})
+		r.BeginPass(web, "east", "fed-web-1").End(PassResult{Result: "error", Reason: v1alpha1.ReasonPushError})
 	}
 	r.Close()
 	got := r.line("member", fmt.Sprintf("attempts=%d", maxApplies+5))
@@ -310,7 +335,7 @@ func TestTracingThatIsOffAllocatesNothing(t *testing.T) {
 		off.Begin(web, time.Second)
 		off.Step(web, Step{Name: SpanPlace, Began: began})
 		off.Changed(web, "east", "fed-web-1")
-		off.Applied(web, "east", "fed-web-1", Pass{Began: began, Objects: 2, Result: "done", Reason: v1alpha1.ReasonPushError})
+		off.BeginPass(web, "east", "fed-web-1").End(PassResult{Objects: 2, Result: "done", Reason: v1alpha1.ReasonPushError})
 		if off.Follows(web) || off.IsOpen(web, "east") {
 			off.Observed(web, "east", v1alpha1.StateHealthy, "")
 		}
@@ -344,7 +369,7 @@ func TestNoSecretGetsIntoATrace(t *testing.T) {
 	for i, text := range linesAndWords(t) {
 		name := fmt.Sprintf("m-%d", i)
 		r.Changed(web, name, "fed-web-1")
-		r.Applied(web, name, "fed-web-1", Pass{Began: began, Result: "error", Reason: text})
+		r.BeginPass(web, name, "fed-web-1").End(PassResult{Result: "error", Reason: text})
 		r.Observed(web, name, v1alpha1.StateDegraded, text)
 	}
 	r.Close()
