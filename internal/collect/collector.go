@@ -88,7 +88,7 @@ func New(o Options) (*Collector, error) {
 	c.deliveries = &deliveries{
 		client: client, clock: o.Clock, looks: looks, served: c.served, watchesChanged: watchesChanged, readmitted: make(chan struct{}, 1),
 	}
-	c.objects = &objects{client: client, cache: cache, looks: looks, watchesChanged: watchesChanged}
+	c.objects = &objects{client: client, cache: cache, looks: looks, watchesChanged: watchesChanged, groups: c.served.groups}
 	c.watches = &watches{deliveries: c.deliveries, objects: c.objects, served: c.served, facts: facts, related: related, index: known}
 	c.observer = &observer{
 		clock: o.Clock, looks: looks, cache: cache, served: c.served,

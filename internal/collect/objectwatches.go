@@ -23,6 +23,8 @@ type objects struct {
 	cache          *objectcache.Cache
 	looks          *lookQueue
 	watchesChanged chan struct{}
+	// groups holds the API groups whose discovery the collector has to read.
+	groups queue
 }
 
 // watch watches the objects of one resource that carry Fairlead's label, in all namespaces.
@@ -75,11 +77,17 @@ func (o *objects) lose(r *objectcache.Resource, err error) {
 			return
 		}
 	case boundedwatch.IsNotServed(err):
+		wasUnserved := r.IsUnserved()
 		if !r.MarkNotServed() {
 			boundedwatch.Signal(r.Kick) // the watch then asks the member for the version at once
 			return
 		}
 		boundedwatch.Signal(o.watchesChanged)
+		if !wasUnserved {
+			// The resource may belong to a CRD that has just been created. The last event of that CRD can come before the API server
+			// serves it, so do not wait for another event.
+			o.groups.Add(r.GroupResource.Group)
+		}
 	default:
 		return
 	}

@@ -18,10 +18,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// groupTries is how many times the collector reads the discovery of an API group again. It tries again because the API
-// server serves a kind only a moment after the kind's CRD appears. After these tries the collector waits until a CRD or
-// an APIService of the group changes. So a kind that stays missing causes no further requests.
-const groupTries = 6
+// groupTries is how many times the collector reads the discovery of an API group again, within 51 s. It tries again because
+// the API server serves a kind only a moment after the kind's CRD appears, or much later while it is overloaded. After these
+// tries the collector waits until a CRD or an APIService of the group changes. So a kind that stays missing causes no further
+// requests.
+const groupTries = 8
 
 var (
 	crdsGVR        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -181,6 +182,7 @@ func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 		case err != nil:
 			return err
 		default:
+			left++ // until the watch has listed the resource: the API server may still answer the list with 404
 			boundedwatch.Signal(r.Kick)
 		}
 	}
