@@ -123,10 +123,8 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	began, traced := q.pusher.clock.Now(), beginTrace(q.pusher.host.Tracer, q.conn.Name(), desired)
+	defer traced.Drop() // does nothing after endTrace
 	p, outcome, err := q.pass(ctx, key, desired, &todo)
-	if ctx.Err() != nil || p == nil {
-		traced.Drop()
-	}
 	if ctx.Err() != nil || p == nil && err == nil {
 		return
 	}

@@ -78,6 +78,7 @@ func (t *Tracer) BeginPass(w v1alpha1.WrapperIdentity, memberName, revision stri
 }
 
 // Drop ends a pass that gets no span, because it had to wait, or because the connection to the member has ended.
+// After End it does nothing.
 func (p *Pass) Drop() {
 	if p == nil {
 		return
