@@ -58,19 +58,57 @@ func fingerprintOf(inventory []v1alpha1.InventoryEntry) Fingerprint {
 	return Fingerprint(is)
 }
 
-// Differing returns the indexes of those entries of an inventory whose rendering is not the one in the fingerprint. ok
-// is false if the fingerprint is of other objects, or of the same objects in another order.
-func (f Fingerprint) Differing(inventory []v1alpha1.InventoryEntry) (differing []int, ok bool) {
-	if len(inventory) == 0 || len(f) != hashSize+entrySize*len(inventory) || f.hashAt(0) != hashOfList(inventory) {
-		return nil, false
+// Difference is how an inventory differs from the one of a Fingerprint. It has indexes of the new inventory.
+type Difference struct {
+	// Changed are the entries whose rendering is another one.
+	Changed []int
+	// Added and AddedEnd bound the entries that are new: Added <= i < AddedEnd. They are equal if no entry is new.
+	Added, AddedEnd int
+}
+
+// IsAdded reports whether entry i is new.
+func (d Difference) IsAdded(i int) bool { return d.Added <= i && i < d.AddedEnd }
+
+// Compare compares an inventory with the one of the fingerprint. ok is false if the inventory lacks an entry of the fingerprint, has
+// them in another order, has new entries at several places, or has more than maxFingerprinted entries. The fingerprint has only one
+// hash of the whole list, so Compare tries each place where the new entries may be.
+func (f Fingerprint) Compare(inventory []v1alpha1.InventoryEntry) (d Difference, ok bool) {
+	added := len(inventory) - f.len()
+	if f == "" || added < 0 || len(inventory) > maxFingerprinted {
+		return Difference{}, false
 	}
-	for i := range inventory {
-		if f.hashAt(hashSize+entrySize*i) != maphash.String(hashSeed, inventory[i].Rendering) {
-			differing = append(differing, i)
+	others := make([]v1alpha1.InventoryEntry, 0, len(inventory))
+	for d.Added = 0; d.Added <= f.len(); d.Added++ {
+		d.AddedEnd = d.Added + added
+		others = append(append(others[:0], inventory[:d.Added]...), inventory[d.AddedEnd:]...)
+		if f.hashAt(0) == hashOfList(others) {
+			d.Changed = f.changed(d, others)
+			return d, true
+		}
+		if added == 0 {
+			break // there is no other place
 		}
 	}
-	return differing, true
+	return Difference{}, false
 }
+
+// changed returns the indexes of those entries whose rendering is not the one in the fingerprint. others are the entries of the new
+// inventory that are not new.
+func (f Fingerprint) changed(d Difference, others []v1alpha1.InventoryEntry) (changed []int) {
+	for i := range others {
+		if f.hashAt(hashSize+entrySize*i) == maphash.String(hashSeed, others[i].Rendering) {
+			continue
+		}
+		if i >= d.Added {
+			i += d.AddedEnd - d.Added
+		}
+		changed = append(changed, i)
+	}
+	return changed
+}
+
+// len returns the number of entries.
+func (f Fingerprint) len() int { return max(0, len(f)-hashSize) / entrySize }
 
 // UID returns the uid of entry i; "" if the fingerprint does not have it, because the uid is not a UUID.
 func (f Fingerprint) UID(i int) types.UID {

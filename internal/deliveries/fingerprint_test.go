@@ -28,14 +28,30 @@ func TestAFingerprintShowsWhichEntriesARenderingChanges(t *testing.T) {
 	if len(is) != 80 {
 		t.Errorf("three entries take %d bytes", len(is))
 	}
+	insert := func(at int, more ...string) func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+		return func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+			added := inventoryOf(more...)
+			for i := range added {
+				added[i].Name = "new" + added[i].Name
+			}
+			return slices.Insert(all, at, added...)
+		}
+	}
 	for name, test := range map[string]struct {
-		change    func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry
-		differing []int
-		unknown   bool
+		change  func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry
+		want    Difference
+		unknown bool
 	}{
 		"the same":       {change: slices.Clone[[]v1alpha1.InventoryEntry]},
-		"two others":     {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return inventoryOf("4", "2", "1") }, differing: []int{0, 2}},
-		"one more":       {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return inventoryOf("1", "2", "3", "4") }, unknown: true},
+		"two others":     {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return inventoryOf("4", "2", "1") }, want: Difference{Changed: []int{0, 2}}},
+		"one more":       {change: insert(3, "4"), want: Difference{Added: 3, AddedEnd: 4}},
+		"one more first": {change: insert(0, "4"), want: Difference{Added: 0, AddedEnd: 1}},
+		"two more amid":  {change: insert(1, "4", "5"), want: Difference{Added: 1, AddedEnd: 3}},
+		"one more, and others around it": {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return insert(1, "4")(inventoryOf("9", "2", "8")) },
+			want: Difference{Added: 1, AddedEnd: 2, Changed: []int{0, 3}}},
+		"new ones at two places": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return insert(0, "4")(insert(3, "5", "6")(all)) }, unknown: true},
+		"one in place of another": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return insert(2, "4")(all[:2]) }, unknown: true},
+		"too many more":           {change: insert(3, make([]string, 14)...), unknown: true},
 		"one less":       {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return all[:2] }, unknown: true},
 		"none":           {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return nil }, unknown: true},
 		"another order":  {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { slices.Reverse(all); return all }, unknown: true},
@@ -47,13 +63,13 @@ func TestAFingerprintShowsWhichEntriesARenderingChanges(t *testing.T) {
 		}, unknown: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			differing, ok := is.Differing(test.change(inventoryOf("1", "2", "3")))
-			if diff := cmp.Diff(test.differing, differing); diff != "" || ok == test.unknown {
+			got, ok := is.Compare(test.change(inventoryOf("1", "2", "3")))
+			if diff := cmp.Diff(test.want, got); diff != "" || ok == test.unknown {
 				t.Errorf("known %v (-want +got):\n%s", ok, diff)
 			}
 		})
 	}
-	if _, ok := Fingerprint("").Differing(nil); ok {
+	if _, ok := Fingerprint("").Compare(nil); ok {
 		t.Error("an empty fingerprint matches an inventory")
 	}
 }

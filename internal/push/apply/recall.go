@@ -55,7 +55,7 @@ func (r *recalled) isUsable() bool {
 // intentPatch decides about each item, as recorder.compare does, and returns the patch that writes the intent. It
 // returns nil if the pass has to read the Delivery, for one of these reasons:
 //
-//   - the set of objects changes;
+//   - an object is dropped, or objects are added at several places of the inventory;
 //   - the manager has no key for the seal;
 //   - the pass must not apply one of the objects;
 //   - an object drifted, and the collector did not report it as gone;
@@ -65,14 +65,21 @@ func (r *recalled) intentPatch() []memberapi.Operation {
 	for _, it := range r.inventory.items {
 		inventory = append(inventory, it.entry)
 	}
-	differing, ok := r.summary.Inventory.Differing(inventory)
+	differs, ok := r.summary.Inventory.Compare(inventory)
 	next := r.inventory.spec()
 	if !ok || next.Seal == "" {
 		return nil
 	}
-	patch := patchTarget(&next)
+	patch := append(patchTarget(&next), r.patchAdded(differs)...)
 	due := false
 	for i, it := range r.inventory.items {
+		if differs.IsAdded(i) {
+			if it.refused {
+				return nil
+			}
+			it.unlisted, it.due, due = true, true, true
+			continue
+		}
 		path := fmt.Sprintf("/spec/inventory/%d/", i)
 		it.wasThere = true // the summary is complete, so the Delivery lists every object as Applied
 		drift, drifted := r.todo.Drifted[it.id()]
@@ -86,7 +93,7 @@ func (r *recalled) intentPatch() []memberapi.Operation {
 				memberapi.Operation{Op: "test", Path: path + "uid", Value: gone},
 				memberapi.Operation{Op: "remove", Path: path + "uid"},
 				memberapi.Operation{Op: "remove", Path: path + "fields"})
-		case !slices.Contains(differing, i):
+		case !slices.Contains(differs.Changed, i):
 			it.entry.State = v1alpha1.EntryApplied
 			continue
 		}
@@ -108,6 +115,15 @@ func patchTarget(next *v1alpha1.DeliverySpec) []memberapi.Operation {
 		{Op: "replace", Path: "/spec/target", Value: next.Target},
 		{Op: "add", Path: "/spec/seal", Value: next.Seal}, // "add" replaces a present seal
 	}
+}
+
+// patchAdded returns the patch that adds the entries of objects that the Delivery does not list. The paths of the patch that follows it
+// are those of the new inventory.
+func (r *recalled) patchAdded(differs deliveries.Difference) (patch []memberapi.Operation) {
+	for i := differs.Added; i < differs.AddedEnd; i++ {
+		patch = append(patch, memberapi.Operation{Op: "add", Path: fmt.Sprintf("/spec/inventory/%d", i), Value: r.inventory.items[i].entry})
+	}
+	return patch
 }
 
 // accept copies the uids and the digests of managedFields from the patched Delivery into the items. It reports

@@ -19,6 +19,9 @@ import (
 func (r *recalled) whyIntent(rendering *render.Rendering) string {
 	change := plan.Change{Work: r.todo, SaysKeep: saysKeep(rendering), IsPaced: r.desired.IsPaced}
 	for i, it := range r.inventory.items {
+		if !it.wasThere {
+			return "the Delivery does not list an object"
+		}
 		if it.due {
 			change.Objects = append(change.Objects, plan.ChangedObject{
 				ID: it.id(), UID: r.summary.Inventory.UID(i), GivesReplicas: it.mayGiveReplicas(),
