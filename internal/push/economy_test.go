@@ -172,6 +172,24 @@ func TestAChangedContentWithoutAnIntentCostsTheMemberTwoRequests(t *testing.T) {
 	}
 }
 
+// The pass that removes the annotation keep is followed by one with an intent: a removal after a death in between would read the
+// annotation on the object.
+func TestAPassAfterOneWithTheAnnotationKeepWritesItsIntent(t *testing.T) {
+	s := newSite(t)
+	keeps := fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {%s: "true"}}, data: {value: "1"}}`, v1alpha1.AnnotationKeep)
+	for name, test := range map[string]struct {
+		object   string
+		recorded bool
+	}{
+		"an object with the annotation":    {keeps, false},
+		"an object without the annotation": {configMap("a", "1"), true},
+	} {
+		if out := s.mustPush(s.want(test.object)); !out.Done || out.Recorded != test.recorded {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+}
+
 func TestANewPairDoesNotOverwriteAnExistingDelivery(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))

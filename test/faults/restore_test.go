@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
@@ -20,22 +21,25 @@ import (
 // The API server could not do that: it gives each created object a new uid and generation.
 func (a *author) snapshot() (restore func()) {
 	a.t.Helper()
-	var kept []etcdPair
 	prefixes := []string{"/registry/federation.fairlead.dev/federateds/" + a.shop + "/", "/registry/controllerrevisions/" + a.shop + "/"}
-	for _, prefix := range prefixes {
-		var answer struct {
-			KVs []etcdPair `json:"kvs"`
+	stored := func() (all []etcdPair) {
+		for _, prefix := range prefixes {
+			var answer struct {
+				KVs []etcdPair `json:"kvs"`
+			}
+			a.etcd("range", map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + "0")}, &answer)
+			all = append(all, answer.KVs...)
 		}
-		a.etcd("range", map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + "0")}, &answer)
-		kept = append(kept, answer.KVs...)
+		return all
 	}
+	kept := stored()
 	return func() {
 		a.t.Helper()
-		for _, prefix := range prefixes {
-			if len(kept) > 0 && prefix == prefixes[0] {
-				continue // restore overwrites the wrapper's key, so that no watch reports a deleted wrapper
+		for _, is := range stored() {
+			// restore overwrites the key of a wrapper that it brings back, so that no watch reports a deleted wrapper
+			if !slices.ContainsFunc(kept, func(was etcdPair) bool { return bytes.Equal(was.Key, is.Key) }) {
+				a.etcd("deleterange", map[string]any{"key": is.Key}, nil)
 			}
-			a.etcd("deleterange", map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + "0")}, nil)
 		}
 		for _, pair := range kept {
 			a.etcd("put", pair, nil)

@@ -114,6 +114,32 @@ var sharedIntents = map[string]scenario{
 		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, late: true,
 		dead: []*desiredState{{objects: map[string]string{"a": "3"}, members: east}},
 	},
+	"the next manager leads while a request of the dead one is still on its way, and the wrapper is moved to another member": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, late: true,
+		dead: []*desiredState{{objects: two, members: west}},
+	},
+	"a member is unreachable while an object is dropped": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, away: true,
+		dead: []*desiredState{{objects: map[string]string{"a": "3"}, members: both}},
+	},
+	"the host is restored from a backup that is older than the wrapper": {
+		before: []*desiredState{base}, during: newOnes, shares: true, steady: true, restored: true,
+		dead: []*desiredState{{wrapper: "cache", objects: map[string]string{"c": "1"}, members: east}},
+		stays: func(death fleetState) fleetState {
+			var is holding
+			for _, o := range death["east"].Objects {
+				if name, of, _ := strings.Cut(o, " of "); of != base.wrapper {
+					is.Objects = append(is.Objects, name+ofGone)
+				}
+			}
+			for _, entry := range death["east"].Entries {
+				if !strings.HasPrefix(entry, base.wrapper+"/") {
+					is.Entries = append(is.Entries, entry+ofGone)
+				}
+			}
+			return fleetState{"east": is}
+		},
+	},
 }
 
 // ofWebOnEast returns the objects of wrapper web that east had at the death.

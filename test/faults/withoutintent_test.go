@@ -98,6 +98,10 @@ var withoutIntent = map[string]scenario{
 		before: oldOnEast, during: changing,
 		dead: []*desiredState{{objects: map[string]string{"a": "3"}, members: east}}, steady: true, omits: true, late: true,
 	},
+	"the next manager leads while a request of the dead one is still on its way, and the update is reverted under drift: Report": {
+		before: oldOnEast, during: changing,
+		dead: oldOnEast, steady: true, omits: true, report: true, late: true,
+	},
 	"a member is unreachable": {
 		before: []*desiredState{{objects: old, members: both}}, during: []*desiredState{{objects: changed, members: both}},
 		dead: []*desiredState{{objects: map[string]string{"a": "3", "b": "2"}, members: both}}, steady: true, omits: true, away: true,
