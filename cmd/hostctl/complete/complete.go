@@ -141,7 +141,7 @@ func members(ctx context.Context, flags *genericclioptions.ConfigFlags) []string
 // hostOf returns a client for the host. The client prints no warnings: they would disturb the prompt. It returns nil without a usable
 // kubeconfig.
 func hostOf(flags *genericclioptions.ConfigFlags) metadata.Interface {
-	config, err := flags.ToRESTConfig()
+	config, err := connect.Config(flags)
 	if err != nil {
 		return nil
 	}

@@ -41,9 +41,9 @@ func Host(flags *genericclioptions.ConfigFlags) (client.Client, error) {
 // HostWith does the same as Host with the caller's scheme, for a command that reads other kinds than Fairlead's. Each option can change
 // the client's configuration.
 func HostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme, options ...func(*rest.Config)) (client.Client, error) {
-	config, err := flags.ToRESTConfig()
+	config, err := Config(flags)
 	if err != nil {
-		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
+		return nil, err
 	}
 	for _, option := range options {
 		option(config)
@@ -57,9 +57,9 @@ func HostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme, opti
 
 // WatchableHostWith does the same as HostWith, and returns a client that can also watch.
 func WatchableHostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme) (client.WithWatch, error) {
-	config, err := flags.ToRESTConfig()
+	config, err := Config(flags)
 	if err != nil {
-		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
+		return nil, err
 	}
 	host, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {

@@ -148,9 +148,9 @@ func (o *Options) readValues() error {
 
 // Run installs Fairlead on the host, or with --output prints the objects. Then it prints a summary.
 func (o *Options) Run(ctx context.Context) error {
-	cfg, err := o.flags.ToRESTConfig()
+	cfg, err := connect.Config(o.flags)
 	if err != nil {
-		return fmt.Errorf("reading the host's kubeconfig: %w", err)
+		return err
 	}
 	result, err := install.Install(ctx, cfg, o.Options, progress.New(o.ErrOut))
 	if errors.Is(err, install.ErrNoImage) {

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 )
 
 // Connections has the flags for two connections: one to the host, and one to the cluster that joins or leaves.
@@ -40,9 +42,9 @@ func (c *Connections) Host() (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
 	}
-	cfg, err := c.host.ToRESTConfig()
+	cfg, err := connect.Config(c.host)
 	if err != nil {
-		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
+		return nil, "", err
 	}
 	name := "host"
 	if context, ok := raw.Contexts[cmp.Or(*c.host.Context, raw.CurrentContext)]; ok && context.Cluster != "" {

@@ -59,9 +59,9 @@ does not count as a problem. A wrapper that is degraded or stalled does.`,
 }
 
 func (o *options) run(ctx context.Context) error {
-	cfg, err := o.flags.ToRESTConfig()
+	cfg, err := connect.Config(o.flags)
 	if err != nil {
-		return fmt.Errorf("reading the host's kubeconfig: %w", err)
+		return err
 	}
 	s, err := install.ReadStatus(ctx, cfg)
 	if err != nil {

@@ -103,8 +103,8 @@ func (o *Options) Complete() error {
 	if err != nil {
 		return fmt.Errorf("reading the host's kubeconfig: %w", err)
 	}
-	if o.host, err = o.flags.ToRESTConfig(); err != nil {
-		return fmt.Errorf("reading the host's kubeconfig: %w", err)
+	if o.host, err = connect.Config(o.flags); err != nil {
+		return err
 	}
 	// In a pod there is no kubeconfig, and so no context. The user then confirms with the address of the API server.
 	o.context = cmp.Or(*o.flags.Context, raw.CurrentContext, o.host.Host)

@@ -62,9 +62,9 @@ func (o *options) run(ctx context.Context) error {
 	v := &install.Versions{Client: version.String()}
 	var failed error
 	if !o.client {
-		cfg, err := o.flags.ToRESTConfig()
+		cfg, err := connect.Config(o.flags)
 		if err != nil {
-			failed = fmt.Errorf("reading the host's kubeconfig: %w", err)
+			failed = err
 		} else if v, err = install.ReadVersions(ctx, cfg, v.Client); err != nil {
 			failed = fmt.Errorf("reading the versions of the host: %w", err)
 		}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connect
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+)
+
+// nowhere is the address that client-go uses if neither a kubeconfig nor a pod's service account names a cluster.
+const nowhere = "http://localhost:8080"
+
+// errNoCluster tells that the user has named no cluster. Some other program may listen at the address nowhere, and its answers would be
+// reported as those of the host.
+var errNoCluster = errors.New("it is absent or names no cluster: set $KUBECONFIG, or pass --kubeconfig. " +
+	"For the sandbox, run eval \"$(hostctl sandbox env)\"")
+
+// Config returns the configuration of a client for the cluster that the flags select.
+func Config(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	if config.Host != nowhere {
+		return config, nil
+	}
+	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+	if err == nil && len(raw.Clusters) == 0 {
+		err = errNoCluster
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	return config, nil
+}
