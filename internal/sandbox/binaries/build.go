@@ -101,7 +101,11 @@ func (s Programs) build(ctx context.Context, missing []target, p *progress.Print
 	if err := layOut(source); err != nil {
 		return fmt.Errorf("laying out the module of the control planes: %w", err)
 	}
-	p.Note("building the programs into %s; this is needed only once, and takes 10 to 15 minutes from empty caches on 2 cores", s.Dir)
+	note := "building the programs into %s; this is needed only once"
+	if slices.ContainsFunc(missing, func(t target) bool { return t.name == APIServer }) {
+		note += ", and takes 10 to 15 minutes from empty caches on 2 cores"
+	}
+	p.Note(note, s.Dir)
 	step := p.Step("finding the packages of %s", namesOf(missing))
 	list, err := listPackages(ctx, source, missing, step)
 	if err != nil {
