@@ -47,16 +47,20 @@ func TestAFingerprintShowsWhichEntriesARenderingChanges(t *testing.T) {
 		"one more":       {change: insert(3, "4"), want: Difference{Added: 3, AddedEnd: 4}},
 		"one more first": {change: insert(0, "4"), want: Difference{Added: 0, AddedEnd: 1}},
 		"two more amid":  {change: insert(1, "4", "5"), want: Difference{Added: 1, AddedEnd: 3}},
-		"one more, and others around it": {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return insert(1, "4")(inventoryOf("9", "2", "8")) },
+		"one more, and others around it": {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+			return insert(1, "4")(inventoryOf("9", "2", "8"))
+		},
 			want: Difference{Added: 1, AddedEnd: 2, Changed: []int{0, 3}}},
-		"new ones at two places": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return insert(0, "4")(insert(3, "5", "6")(all)) }, unknown: true},
+		"new ones at two places": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+			return insert(0, "4")(insert(3, "5", "6")(all))
+		}, unknown: true},
 		"one in place of another": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return insert(2, "4")(all[:2]) }, unknown: true},
 		"too many more":           {change: insert(3, make([]string, 14)...), unknown: true},
-		"one less":       {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return all[:2] }, unknown: true},
-		"none":           {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return nil }, unknown: true},
-		"another order":  {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { slices.Reverse(all); return all }, unknown: true},
-		"another name":   {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Name = "x"; return all }, unknown: true},
-		"another plural": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Resource = "x"; return all }, unknown: true},
+		"one less":                {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return all[:2] }, unknown: true},
+		"none":                    {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return nil }, unknown: true},
+		"another order":           {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { slices.Reverse(all); return all }, unknown: true},
+		"another name":            {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Name = "x"; return all }, unknown: true},
+		"another plural":          {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Resource = "x"; return all }, unknown: true},
 		"a letter that moved from one name to the next": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
 			all[1].Kind, all[1].Name = "ConfigMapc", "1"
 			return all

@@ -216,7 +216,13 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	}
 	dead := s.dead
 	if s.restored { // the history begins again: the restore took back the states of during
-		dead = slices.Concat([]*desiredState{nil}, s.before, s.dead)
+		undone := []*desiredState{nil}
+		for _, w := range s.during {
+			if w.of() != web {
+				undone = append(undone, &desiredState{wrapper: w.of(), absent: true})
+			}
+		}
+		dead = slices.Concat(undone, s.before, s.dead)
 	}
 	for _, w := range s.dead {
 		a.write(w)

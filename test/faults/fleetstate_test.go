@@ -142,7 +142,7 @@ func (a *author) checkStatus(ctx context.Context, h history) string {
 	for name, last := range h.last() {
 		w := build.Federated(name).In(a.shop).Obj()
 		err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w)
-		if last == nil {
+		if last == nil || last.absent {
 			if !apierrors.IsNotFound(err) {
 				return fmt.Sprintf("reading the wrapper: %v", err)
 			}

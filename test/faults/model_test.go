@@ -18,6 +18,8 @@ type desiredState struct {
 	members []string
 	// wrapper is the name of the wrapper; "" means "web".
 	wrapper string
+	// If absent is true, the wrapper does not exist. A nil state says that of web.
+	absent bool
 	// claims are the names of the wrapper's PersistentVolumeClaims.
 	claims []string
 	// replaced makes the objects immutable, with the annotation that lets the manager replace them (delete and create).
