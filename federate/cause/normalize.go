@@ -27,6 +27,8 @@ var (
 	// number matches a word that is a number: a count, a size, a duration, a fraction, or the dates and times of logs. It does not match
 	// a version such as 1.2.4.
 	number = regexp.MustCompile(`^[-+]?(\d+([:/-]\d+)*([.,]\d+)?(%|[numKMGTPE]i?B?|[nµum]?s|h|d)?)+$`)
+	// hexadecimal matches a word that is a hexadecimal number.
+	hexadecimal = regexp.MustCompile(`^(?i)0x[0-9a-f]+$`)
 	// klog matches the first word of a line that Kubernetes' components write into their logs: the severity and the date.
 	klog = regexp.MustCompile(`^[IWEF]\d{4}$`)
 
@@ -42,6 +44,8 @@ var (
 		// an address of IPv4 or, in brackets, of IPv6, with a port
 		regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+|/\d+)?\b`),
 		regexp.MustCompile(`(?i)\[[0-9a-f]*:[0-9a-f:.]+\](:\d+)?`),
+		// an address in memory, or a hexadecimal id; a short one such as code=0x1 may be a code
+		regexp.MustCompile(`(?i)\b0x[0-9a-f]{4,}\b`),
 		// the hashes in the name of a Deployment's pod, of a ReplicaSet, and of a pod; API servers use only these characters
 		regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b`),
 		regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,10}\b`),
@@ -96,6 +100,8 @@ func replaceWord(member, before, word string) string {
 	}
 	before = strings.Trim(before, around)
 	switch {
+	case strings.EqualFold(before, "code") && hexadecimal.MatchString(core):
+		return word
 	case number.MatchString(core) || klog.MatchString(core):
 		if strings.EqualFold(before, "code") {
 			return word

@@ -29,6 +29,7 @@ func TestMessagesThatDifferOnlyInWhatAClusterChoosesAreTheSame(t *testing.T) {
 		"times of a log line":                    {`its last log line: "2026-01-02T03:04:05.123Z no database"`, `its last log line: "2026-03-02T13:04:05+01:00 no database"`},
 		"times of Go's log":                      {`its last log line: "2026/01/02 03:04:05 no database"`, `its last log line: "2026/11/12 13:14:15.123 no database"`},
 		"times of Kubernetes' log":               {`"E0102 03:04:05.123456 1 main.go:12] no database"`, `"E1112 13:04:05.654321 7 main.go:12] no database"`},
+		"addresses in memory":                    {"panic at 0xc00012e008, main.run(0xC0000140a0, 0x2b)", "panic at 0xc000294010, main.run(0xc00009e120, 0x2b)"},
 		"spaces":                                 {"too  many\tspaces", " too many spaces"},
 		"messages that were cut at other places": {long("web-5d8f7c9b64-x7k2p"), long("web-5d8f7c9b-x7k2p")},
 	} {
@@ -44,6 +45,8 @@ func TestMessagesWithAnotherCauseDiffer(t *testing.T) {
 	for name, test := range map[string]struct{ one, other string }{
 		"versions of images":      {`image "shop/web:1.2.4" cannot be pulled`, `image "shop/web:1.2.5" cannot be pulled`},
 		"versions":                {"version 1.2.4 is not there", "version 1.2.5 is not there"},
+		"hexadecimal exit codes":  {"ended with code 0xC0000005", "ended with code 0xC0000135"},
+		"short codes":             {"SIGSEGV: code=0x1", "SIGSEGV: code=0x2"},
 		"exit codes":              {"ended with exit code 1", "ended with exit code 137"},
 		"objects":                 {"Deployment web: no", "Deployment api: no"},
 		"containers":              {"container app of pod web-x7k2p", "container proxy of pod web-x7k2p"},
@@ -59,7 +62,7 @@ func TestMessagesWithAnotherCauseDiffer(t *testing.T) {
 
 func FuzzNormalize(f *testing.F) {
 	for _, message := range []string{"", "pod web-5d8f7c9b64-x7k2p on node node a 1 2 3", "exit code 137: 10.0.0.1:80 [::1]:2", "2026-01-02T03:04:05Z E0102 1.5h …", "east-east east",
-		strings.Repeat("1 ", 700), strings.Repeat("a…b … ", 60) + "…", "\xff…\xfe 12%", "#-#", "-24567-24567-24567-24567", "code code 5 # 6"} {
+		strings.Repeat("1 ", 700), strings.Repeat("a…b … ", 60) + "…", "\xff…\xfe 12%", "#-#", "-24567-24567-24567-24567", "code code 5 # 6", "code 0xc0000005 at 0xc00012e008,0x00001"} {
 		f.Add("east", message)
 	}
 	f.Add("", "a")

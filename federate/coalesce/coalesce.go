@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/cause"
+	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
 const (
@@ -65,7 +66,7 @@ func withoutMessages(s *v1alpha1.WrapperStatus) v1alpha1.WrapperStatus {
 }
 
 func isSameText(member, before, next string) bool {
-	return before == next || cause.Normalize(member, before) == cause.Normalize(member, next)
+	return before == next || cause.Normalize(member, health.WithoutLog(before)) == cause.Normalize(member, health.WithoutLog(next))
 }
 
 // Writes remembers the writes about one wrapper. The zero value has seen none.

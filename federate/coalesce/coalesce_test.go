@@ -47,7 +47,7 @@ func TestHowMuchOfAStatusIsNew(t *testing.T) {
 			s.Clusters[0].Message = strings.Replace(s.Clusters[0].Message, "x7k2p", "2lw4z", 1)
 		}), Repeat},
 		"another exit code":          {crashing(6, 127, "panic: no route to the database"), Reworded},
-		"another line of the log":    {crashing(5, 1, "panic: no license"), Reworded},
+		"another line of the log":    {crashing(6, 1, "panic: no license"), Repeat},
 		"only a condition's message": {change(func(s *v1alpha1.WrapperStatus) { s.Clusters = before.Clusters; s.Conditions[0].Message = "another" }), Reworded},
 		"a state":                    {change(func(s *v1alpha1.WrapperStatus) { s.Clusters[1].State = v1alpha1.StateProgressing }), News},
 		"a reason":                   {change(func(s *v1alpha1.WrapperStatus) { s.Clusters[0].Reason = "OOMKilled" }), News},

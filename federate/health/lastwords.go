@@ -13,6 +13,17 @@ import (
 // container it fits into a member's line in the status of a wrapper.
 const maxWords = 160
 
+// fromLog and fromTermination stand in a sentence before the words that a program wrote into its log or into its termination message.
+const fromLog, fromTermination = "; from its log: ", "; from its termination message: "
+
+// WithoutLog returns a message without the words of a program that Tell quotes in it, and without the text after them. A program can
+// write other words before each crash. If they counted, each crash would look like another problem.
+func WithoutLog(message string) string {
+	message, _, _ = strings.Cut(message, fromLog)
+	message, _, _ = strings.Cut(message, fromTermination)
+	return message
+}
+
 // errorLine matches a line that names an error. The last lines of a log are often a stack trace, and the error stands above it.
 var errorLine = regexp.MustCompile(`(?i)\b(panic|fatal|error|err|exception|fail(ed|ure)?|denied|refused|cannot|unable|invalid|missing|no such)\b|"level":"(error|fatal)"|^[EF]\d{4} `)
 

@@ -130,7 +130,7 @@ func TestTheFirstCauseAmongPodsIsTold(t *testing.T) {
 		"a container that leaves a termination message": {
 			pods:   []string{strings.Replace(inState(backOff), "reason: Error,", `reason: Error, message: "starting\nfatal: cannot log in: password=hunter2x\n",`, 1)},
 			health: degraded, reason: "CrashLoopBackOff",
-			message: "pod web-a: container app ended with exit code 1 (Error) after 3 restarts: fatal: cannot log in: password=[redacted]",
+			message: "pod web-a: container app ended with exit code 1 (Error) after 3 restarts; from its termination message: fatal: cannot log in: password=[redacted]",
 		},
 		"a container that ran out of memory": {
 			pods: []string{strings.Replace(`{spec: {containers: [{name: app, resources: {limits: {memory: 64Mi}}}]}, `+inState(backOff)[1:],
@@ -322,6 +322,35 @@ func TestWherePodsMayNotBeReadTheWayOutIsTold(t *testing.T) {
 	got := health.Judge(object(t, deployment), health.Related{PodsRefused: true}, now)
 	if want := "Available: 0/2: the collector may not read the pods; run `hostctl join` for this member again"; got.Message != want {
 		t.Errorf("%q", got.Message)
+	}
+}
+
+func TestAMessageWithoutTheWordsOfItsProgram(t *testing.T) {
+	for message, want := range map[string]string{
+		"pod web-a: container app ended with exit code 1; from its log: panic: a; from b; Available: 0/2": "pod web-a: container app ended with exit code 1",
+		"it ended; from its termination message: no license":                                              "it ended",
+		"0/2 nodes are available; Available: 0/2":                                                         "0/2 nodes are available; Available: 0/2",
+		"": "",
+	} {
+		if got := health.WithoutLog(message); got != want {
+			t.Errorf("%q: got %q, want %q", message, got, want)
+		}
+	}
+}
+
+// Tell writes the words of a program so that WithoutLog finds them.
+func TestTheWordsOfAProgramAreFoundInTheSentence(t *testing.T) {
+	crash := strings.Replace(inState("{waiting: {reason: CrashLoopBackOff}}"), "restartCount: 3", "restartCount: 2", 1)
+	for name, test := range map[string]struct{ pod, log string }{
+		"from the log":                 {crash, "panic: order 7f3a"},
+		"from the termination message": {strings.Replace(crash, "reason: Error,", `reason: Error, message: "panic: order 7f3a",`, 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := health.FirstTrouble([]health.PodObject{pod(t, test.pod)}, now).Tell("", "", test.log, nil)
+			if want := "pod web-a: container app ended with exit code 1 (Error) after 2 restarts"; health.WithoutLog(is.Sentence) != want {
+				t.Errorf("of %q, %q is left", is.Sentence, health.WithoutLog(is.Sentence))
+			}
+		})
 	}
 }
 

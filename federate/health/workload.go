@@ -177,8 +177,8 @@ func (t *Trouble) Tell(eventReason, message, log string, line *v1alpha1.ObjectSt
 		}
 		sentence = withDetail(sentence, message)
 	}
-	if t.left != "" {
-		sentence = withDetail(sentence, LastWords(t.left))
+	if words := LastWords(t.left); words != "" {
+		sentence += fromTermination + words
 	}
 	if reason = identifier(reason); reason == "" {
 		return nil
@@ -190,7 +190,7 @@ func (t *Trouble) Tell(eventReason, message, log string, line *v1alpha1.ObjectSt
 		sentence = "pod " + t.Pod + ": " + sentence
 	}
 	if words := LastWords(log); words != "" {
-		sentence += "; from its log: " + words
+		sentence += fromLog + words
 	}
 	seen := line != nil && line.Reason == reason
 	// A container that crashes runs for a while after each restart. The object stays Degraded meanwhile.

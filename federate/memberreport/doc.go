@@ -6,7 +6,8 @@
 //
 //   - A member *shows* something if its Delivery has an object that is not healthy, with evidence about it.
 //   - Members show the same if the object and the reason are the same, and the messages are the same apart from what differs between
-//     clusters anyway (cause.Normalize removes that). The *key* is a hash of the wrapper's uid, the object, the reason and the message.
+//     clusters anyway (cause.Normalize removes that), and apart from the words of the log (health.WithoutLog).
+//     The *key* is a hash of the wrapper's uid, the object, the reason and the message.
 //   - The *sample* is the evidence of one of the members that show the same. All these members share one report.
 //
 // While the member of a sample still shows the key, no other member's evidence replaces the sample. After that, the sample stays until

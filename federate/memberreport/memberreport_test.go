@@ -124,7 +124,13 @@ func TestWhatSharesAReport(t *testing.T) {
 			s.Evidence = crash("another")[0].Evidence
 			s.Message = strings.Replace(s.Message, "east", "west", 1)
 		}), true},
-		"another pod":      {change(func(s *Shown) { s.Message = "pod web-7bcd6f9f4x-2lw4z of west crashes 7 times" }), true},
+		"another pod": {change(func(s *Shown) { s.Message = "pod web-7bcd6f9f4x-2lw4z of west crashes 7 times" }), true},
+		"other words from the log": {change(func(s *Shown) {
+			s.Message = "pod web-7bcd6f9f4x-2lw4z of west crashes 7 times; from its log: panic: order 7f3a; Available: 0/2"
+		}), true},
+		"a termination message": {change(func(s *Shown) {
+			s.Message = "pod web-7bcd6f9f4x-2lw4z of west crashes 7 times; from its termination message: panic: order 7f3a"
+		}), true},
 		"another message":  {change(func(s *Shown) { s.Message = "there is no memory" }), false},
 		"another reason":   {change(func(s *Shown) { s.Reason = "OOMKilled" }), false},
 		"another object":   {change(func(s *Shown) { s.Object.Name = "db" }), false},

@@ -56,11 +56,12 @@ func Of(wrapper *v1alpha1.WrapperIdentity, member string, objects []v1alpha1.Obj
 // Key identifies what members show of one wrapper. It has ten hexadecimal digits.
 type Key string
 
-// keyOf returns the key of what a member shows of a wrapper.
+// keyOf returns the key of what a member shows of a wrapper. It leaves out the words of the log in the message. If it did not, a program
+// that writes other words before each crash would make a new report each time.
 func keyOf(wrapper *v1alpha1.WrapperIdentity, member string, s *Shown) Key {
 	// The texts are clean, so they do not contain the separator.
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(wrapper.Kind), string(wrapper.UID), s.Object.Group, s.Object.Kind, s.Object.Name, s.Reason,
-		cause.Normalize(member, s.Message)}, "\x00")))
+		cause.Normalize(member, health.WithoutLog(s.Message))}, "\x00")))
 	return Key(hex.EncodeToString(sum[:])[:keyDigits])
 }
 
