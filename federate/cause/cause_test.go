@@ -65,6 +65,24 @@ func TestCausesAreInTheOrderInWhichAPersonActs(t *testing.T) {
 		"a catalog that is down before a resolution that fails": {[]v1alpha1.ClusterStatus{line("a", degraded, resolutionFailed, "", 0),
 			line("b", degraded, resolutionFailed, "", 0), line("c", degraded, catalogSourcesUnhealthy, "", 0), line("d", degraded, bundleUnpackFailed, "", 0)},
 			[]string{"Degraded CatalogSourcesUnhealthy: c", "Degraded BundleUnpackFailed: d after CatalogSourcesUnhealthy", "Degraded ResolutionFailed: a b after CatalogSourcesUnhealthy"}},
+		"too many OperatorGroups before the API that the operator does not serve": {[]v1alpha1.ClusterStatus{
+			line("a", waiting, v1alpha1.ReasonAPINotServed, "", 0), line("b", degraded, v1alpha1.ReasonTooManyOperatorGroups, "", 0)},
+			[]string{"Degraded TooManyOperatorGroups: b", "Waiting APINotServed: a after TooManyOperatorGroups"}},
+		"requirements that are not met before the API that the operator does not serve": {[]v1alpha1.ClusterStatus{
+			line("a", waiting, v1alpha1.ReasonAPINotServed, "", 0), line("b", degraded, requirementsNotMet, "", 0)},
+			[]string{"Degraded RequirementsNotMet: b", "Waiting APINotServed: a after RequirementsNotMet"}},
+		"an InstallPlan without approval before the API that the operator does not serve": {[]v1alpha1.ClusterStatus{
+			line("a", waiting, v1alpha1.ReasonAPINotServed, "", 0), line("b", waiting, v1alpha1.ReasonApprovalRequired, "", 0)},
+			[]string{"Waiting ApprovalRequired: b", "Waiting APINotServed: a after ApprovalRequired"}},
+		"a container that crashes before a Job whose pods fail": {[]v1alpha1.ClusterStatus{
+			line("a", degraded, backoffLimitExceeded, "", 0), line("b", degraded, backoffLimitExceeded, "", 0), line("c", degraded, crashLoopBackOff, "", 0)},
+			[]string{"Degraded CrashLoopBackOff: c", "Degraded BackoffLimitExceeded: a b after CrashLoopBackOff"}},
+		"a pod that ended with an error before a Job whose pods fail": {[]v1alpha1.ClusterStatus{
+			line("a", degraded, backoffLimitExceeded, "", 0), line("b", degraded, backoffLimitExceeded, "", 0), line("c", degraded, containerError, "", 0)},
+			[]string{"Degraded Error: c", "Degraded BackoffLimitExceeded: a b after Error"}},
+		"a pod without its image does not fail its Job": {[]v1alpha1.ClusterStatus{
+			line("a", degraded, backoffLimitExceeded, "", 0), line("b", degraded, backoffLimitExceeded, "", 0), line("c", degraded, imagePullBackOff, "", 0)},
+			[]string{"Degraded BackoffLimitExceeded: a b", "Degraded ImagePullBackOff: c"}},
 		"a CRD that is missing, although it only waits, before a custom resource that is refused": {[]v1alpha1.ClusterStatus{
 			line("a", waiting, v1alpha1.ReasonAPINotServed, "", 0), line("b", stalled, v1alpha1.ReasonInvalid, "", 0)},
 			[]string{"Waiting APINotServed: a", "Stalled Invalid: b after APINotServed"}},

@@ -49,14 +49,17 @@ func IsConsequence(reason string) bool {
 
 // consequences has, for a reason, the reasons that it is known to cause. The relation has no cycles.
 var consequences = map[string][]string{
-	transientFailure:                   {catalogSourcesUnhealthy, resolutionFailed, bundleUnpackFailed, v1alpha1.ReasonTargetNotInCatalog, v1alpha1.ReasonAPINotServed},
-	catalogSourcesUnhealthy:            {resolutionFailed, bundleUnpackFailed, v1alpha1.ReasonTargetNotInCatalog, v1alpha1.ReasonAPINotServed},
-	v1alpha1.ReasonNoOperatorGroup:     {v1alpha1.ReasonAPINotServed},
-	v1alpha1.ReasonOperatorGroupExists: {v1alpha1.ReasonAPINotServed},
-	resolutionFailed:                   {v1alpha1.ReasonAPINotServed},
-	bundleUnpackFailed:                 {resolutionFailed, v1alpha1.ReasonAPINotServed},
-	installPlanFailed:                  {v1alpha1.ReasonAPINotServed},
-	v1alpha1.ReasonAPINotServed:        {v1alpha1.ReasonInvalid, v1alpha1.ReasonRefused},
+	transientFailure:                     {catalogSourcesUnhealthy, resolutionFailed, bundleUnpackFailed, v1alpha1.ReasonTargetNotInCatalog, v1alpha1.ReasonAPINotServed},
+	catalogSourcesUnhealthy:              {resolutionFailed, bundleUnpackFailed, v1alpha1.ReasonTargetNotInCatalog, v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonNoOperatorGroup:       {v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonOperatorGroupExists:   {v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonTooManyOperatorGroups: {v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonApprovalRequired:      {v1alpha1.ReasonAPINotServed},
+	requirementsNotMet:                   {v1alpha1.ReasonAPINotServed},
+	resolutionFailed:                     {v1alpha1.ReasonAPINotServed},
+	bundleUnpackFailed:                   {resolutionFailed, v1alpha1.ReasonAPINotServed},
+	installPlanFailed:                    {v1alpha1.ReasonAPINotServed},
+	v1alpha1.ReasonAPINotServed:          {v1alpha1.ReasonInvalid, v1alpha1.ReasonRefused},
 
 	v1alpha1.ReasonNoDefaultClass: unscheduledBy(v1alpha1.ReasonClaimPending),
 	v1alpha1.ReasonClassNotFound:  unscheduledBy(v1alpha1.ReasonClaimPending),
@@ -68,15 +71,23 @@ var consequences = map[string][]string{
 	unschedulable:              tooFew,
 	imagePullBackOff:           tooFew,
 	createContainerConfigError: tooFew,
-	crashLoopBackOff:           tooFew,
+	crashLoopBackOff:           append([]string{backoffLimitExceeded}, tooFew...),
 	oomKilled:                  append([]string{crashLoopBackOff, backoffLimitExceeded}, tooFew...),
+
+	// A Job counts a pod of these reasons as failed. It does not count a pod whose containers never start.
+	containerError:     {backoffLimitExceeded},
+	podFailed:          {backoffLimitExceeded},
+	evicted:            {backoffLimitExceeded},
+	runContainerError:  {backoffLimitExceeded},
+	postStartHookError: {backoffLimitExceeded},
 }
 
 // MayFollow reports whether the reason from is known to cause the other reason.
 func MayFollow(reason, from string) bool { return slices.Contains(consequences[from], reason) }
 
 // ofPods are the reasons of pods and containers.
-var ofPods = []string{failedCreate, unschedulable, imagePullBackOff, createContainerConfigError, crashLoopBackOff, oomKilled}
+var ofPods = []string{failedCreate, unschedulable, imagePullBackOff, createContainerConfigError, crashLoopBackOff, oomKilled, containerError, podFailed,
+	evicted, runContainerError, postStartHookError}
 
 // ConcernsOthers reports whether an object with this reason may bring other objects of the member into trouble. What is wrong with a pod
 // concerns the workload of that pod only.
