@@ -154,7 +154,7 @@ var steps = map[string]step{
 
 	transientFailure:           {"look on the member at the pod of the CatalogSource, and at the address in the message", ""},
 	installPlanFailed:          {"look on the member at the status of the InstallPlan, and correct what its message says", ""},
-	catalogSourcesUnhealthy:    {"look on the member at the CatalogSources and their pods: OLM resolves nothing while a catalog does not answer", ""},
+	catalogSourcesUnhealthy:    {"look on the member at the CatalogSource that the message names, or at all of them, and their pods: OLM resolves nothing while a catalog does not answer", ""},
 	requirementsNotMet:         {"give the member what the message names: a newer Kubernetes, a CRD or a permission; or choose another version of the operator", ""},
 	resolutionFailed:           {"correct package, channel or version of the Subscription, or the catalog, as OLM's message says", ""},
 	bundleUnpackFailed:         {"look on the member at the Job that unpacks the bundle; mostly its image cannot be pulled", ""},

@@ -3,6 +3,7 @@
 package health
 
 import (
+	"regexp"
 	"time"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -183,12 +184,28 @@ func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) 
 		if c.reason != "" {
 			said = c.reason + ": " + c.message
 		}
-		if lacksTarget(c, target) {
+		switch {
+		case lacksTarget(c, target):
 			kind, said = v1alpha1.ReasonTargetNotInCatalog, c.message
+		case lacksCatalog(c):
+			kind = string(operators.SubscriptionCatalogSourcesUnhealthy)
 		}
 		return failing(kind, said, now.Sub(c.since)), true
 	}
 	return Verdict{}, false
+}
+
+// unreadCatalog matches a catalog that OLM cannot read, in OLM's message. The name of the source that has the namespace's own CSVs begins
+// with "@".
+var unreadCatalog = regexp.MustCompile(`(error using catalogsource|failed to populate resolver cache from source) [^/\s]+/[^@:\s]`)
+
+// lacksCatalog reports whether a condition means that OLM cannot read a catalog of the namespace, or a global one. For a catalog that is
+// only an address, OLM sets CatalogSourcesUnhealthy to False. The resolver of OLM v0.46 then fails with "error using catalogsource
+// NAMESPACE/NAME: …" (NamespacedOperatorCache.Error in pkg/controller/registry/resolver/cache/cache.go). The catalog operator sets the
+// reason ErrorPreventedResolution for that error, and for others that are not about a catalog. So the message has to be read. Earlier
+// versions of OLM write "failed to populate resolver cache from source NAME/NAMESPACE: …".
+func lacksCatalog(c condition) bool {
+	return c.kind == string(operators.SubscriptionResolutionFailed) && c.reason == "ErrorPreventedResolution" && unreadCatalog.MatchString(c.message)
 }
 
 // judgeCatalogSource judges a CatalogSource by whether OLM is connected to the catalog's server.

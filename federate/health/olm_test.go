@@ -48,6 +48,12 @@ spec: ` + spec + `
 status: ` + status
 }
 
+// prevented returns the status of a Subscription whose resolution an error has prevented for a minute.
+func prevented(message string) string {
+	return `{conditions: [{type: ResolutionFailed, status: "True", reason: ErrorPreventedResolution, message: "` + message + `", lastTransitionTime: "` +
+		ago(time.Minute) + `"}, {type: CatalogSourcesUnhealthy, status: "False", reason: AllCatalogSourcesHealthy}]}`
+}
+
 func TestSubscription(t *testing.T) {
 	tests := map[string]struct {
 		sub, csv, plan string
@@ -156,6 +162,46 @@ func TestSubscription(t *testing.T) {
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: "CatalogSourcesUnhealthy",
 				Message: "UnhealthyCatalogSourceFound: olm/catalog missing",
+			},
+		},
+		"names the catalog that OLM cannot read": { // OLM 7
+			sub:    prevented("error using catalogsource olm/gone: failed to list bundles: rpc error: code = Unavailable desc = connection refused"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "CatalogSourcesUnhealthy",
+				Message: "ErrorPreventedResolution: error using catalogsource olm/gone: failed to list bundles: rpc error: code = Unavailable desc = connection refused",
+			},
+		},
+		"names one of two sources that OLM cannot read": {
+			sub:    prevented("[error using catalogsource shop/@existing: no, error using catalogsource olm/gone: no]"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "CatalogSourcesUnhealthy",
+				Message: "ErrorPreventedResolution: [error using catalogsource shop/@existing: no, error using catalogsource olm/gone: no]",
+			},
+		},
+		"names the catalog that an earlier OLM cannot read": {
+			sub:    prevented("failed to populate resolver cache from source gone/olm: failed to list bundles: connection refused"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "CatalogSourcesUnhealthy",
+				Message: "ErrorPreventedResolution: failed to populate resolver cache from source gone/olm: failed to list bundles: connection refused",
+			},
+		},
+		"blames no catalog if OLM cannot read the CSVs of the namespace": {
+			sub:    prevented("error using catalogsource shop/@existing: csv op.v1 in phase Failed"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
+				Message: "ErrorPreventedResolution: error using catalogsource shop/@existing: csv op.v1 in phase Failed",
+			},
+		},
+		"blames no catalog if another error prevents the resolution": {
+			sub:    prevented("multiple name matches for status.installedCSV of subscription shop/op"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
+				Message: "ErrorPreventedResolution: multiple name matches for status.installedCSV of subscription shop/op",
 			},
 		},
 		"has OLM's message that a bundle cannot be unpacked": {
