@@ -16,10 +16,15 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 	"github.com/fairlead-dev/fairlead/federate/cause"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// logLines is the largest number of lines that a cause shows of a log.
-const logLines = 3
+const (
+	// logLines is the largest number of lines that a cause shows of a log.
+	logLines = 3
+	// maxEarlier is the largest number of members for which a cause shows evidence from before.
+	maxEarlier = 5
+)
 
 // causeEvidence is the evidence from one member that the host has about a cause.
 type causeEvidence struct {
@@ -32,6 +37,9 @@ type causeEvidence struct {
 	Commands []string `json:"commands"`
 	// FromBefore is true if the manager cannot reach the member now, so the evidence is from before the outage.
 	FromBefore bool `json:"fromBefore,omitempty"`
+	// Earlier has this evidence for each member of the cause, at most maxEarlier. EarlierOmitted is the number of further members that have some.
+	Earlier        []earlier `json:"earlier,omitempty"`
+	EarlierOmitted int       `json:"earlierOmitted,omitempty"`
 	// Pod and Container name the failing container. Log has the last lines of its log. The three fields are absent if there is no log,
 	// or if the message of the cause has these lines.
 	Pod       string   `json:"pod,omitempty"`
@@ -41,6 +49,19 @@ type causeEvidence struct {
 	Events []v1alpha1.ObservedEvent `json:"events,omitempty"`
 	// Consequences are the other objects in trouble on this member that the cause may explain.
 	Consequences []consequence `json:"consequences,omitempty"`
+}
+
+// earlier is what the host's manager received about a member before it lost the connection.
+type earlier struct {
+	// Cluster is the member. SampleCluster is the member whose evidence it is, if that is another one that failed in the same way.
+	Cluster       string      `json:"cluster"`
+	SampleCluster string      `json:"sampleCluster,omitempty"`
+	ObservedTime  metav1.Time `json:"observedTime,omitempty,omitzero"`
+	// Object is the kind and the name of the object in trouble, for example "Deployment web".
+	Object string `json:"object"`
+	Reason string `json:"reason"`
+	// Command shows the whole evidence.
+	Command string `json:"command"`
 }
 
 // readEvidence adds the evidence that the MemberReports have about the causes. If hostctl cannot read the MemberReports, the description
@@ -93,28 +114,56 @@ func (o *Options) present(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1
 	return e
 }
 
-// fromBefore returns old evidence about a cause with the state Unreachable: the manager received it before it lost the connection. It is
-// about the first member of the cause that has a report. fromBefore returns nil for another state, or if no such report exists.
+// fromBefore returns old evidence about a cause with the state Unreachable: the manager received it before it lost the connection.
+// fromBefore returns nil for another state, or if no member of the cause has a report.
 func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *causeEvidence {
 	if c.State != v1alpha1.StateUnreachable {
 		return nil
 	}
+	e := &causeEvidence{FromBefore: true}
 	for i := range c.Members {
 		name := c.Members[i].Name
-		for j := range reports {
-			r := &reports[j]
-			if !evidence.IsAbout(r, w, []string{name}) {
-				continue
-			}
-			verb := "events"
-			if len(r.Status.Containers) > 0 {
-				verb = "logs"
-			}
-			return &causeEvidence{Cluster: r.Status.Cluster, ObservedTime: r.Status.ObservedTime, FromBefore: true,
-				Commands: []string{o.Command(verb) + " --cluster " + name}}
+		r := lastReport(name, w, reports)
+		switch {
+		case r == nil:
+			continue
+		case len(e.Earlier) == maxEarlier:
+			e.EarlierOmitted++
+			continue
+		}
+		verb := "events"
+		if len(r.Status.Containers) > 0 {
+			verb = "logs"
+		}
+		is := earlier{Cluster: name, ObservedTime: r.Status.ObservedTime, Object: evidence.ObjectOf(r), Reason: r.Status.Reason,
+			Command: o.Command(verb) + " --cluster " + name}
+		if r.Status.Cluster != name {
+			is.SampleCluster = r.Status.Cluster
+		}
+		if len(e.Earlier) == 0 {
+			e.Cluster, e.ObservedTime = r.Status.Cluster, r.Status.ObservedTime
+		}
+		e.Earlier, e.Commands = append(e.Earlier, is), append(e.Commands, is.Command)
+	}
+	if len(e.Earlier) == 0 {
+		return nil
+	}
+	return e
+}
+
+// lastReport returns a report about a member, if possible one with the evidence of this member; nil if there is none.
+func lastReport(name string, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) (found *v1alpha1.MemberReport) {
+	for i := range reports {
+		r := &reports[i]
+		switch {
+		case !evidence.IsAbout(r, w, []string{name}):
+		case r.Status.Cluster == name:
+			return r
+		case found == nil:
+			found = r
 		}
 	}
-	return nil
+	return found
 }
 
 // reportOf returns the report about a cause: it is about the same object, and about a member of the cause. If there are several,
@@ -196,13 +245,36 @@ func (e *causeEvidence) log(p *screen.Page, now time.Time, under string) {
 	}
 }
 
-// commands writes the commands that show the whole evidence.
-func (e *causeEvidence) commands(p *screen.Page) {
-	if e != nil && len(e.Commands) > 0 {
-		label := "   more: "
-		if e.FromBefore {
-			label = "   evidence from before: "
+// commands writes the commands that show the whole evidence. The parameter under is as for log.
+func (e *causeEvidence) commands(p *screen.Page, now time.Time, under string) {
+	switch {
+	case e == nil || len(e.Commands) == 0:
+	case e.FromBefore:
+		e.earlier(p, now, under)
+	default:
+		p.Add(screen.Bold, "   more: ", 3, "`"+strings.Join(e.Commands, "`; `")+"`")
+	}
+}
+
+// earlier writes what the manager received from members that it cannot reach now. If the parameter under is not "", it writes only what
+// this member has.
+func (e *causeEvidence) earlier(p *screen.Page, now time.Time, under string) {
+	for i := range e.Earlier {
+		is := &e.Earlier[i]
+		if under != "" && under != is.Cluster {
+			continue
 		}
-		p.Add(screen.Bold, label, 3, "`"+strings.Join(e.Commands, "`; `")+"`")
+		received := ""
+		if !is.ObservedTime.IsZero() {
+			received = screen.Age(now, is.ObservedTime) + " ago"
+			if is.SampleCluster != "" {
+				received += " from " + is.SampleCluster
+			}
+			received += "; "
+		}
+		p.Add(screen.Bold, "   evidence from before ", 3, "("+received+is.Object+": "+is.Reason+"): `"+is.Command+"`")
+	}
+	if under == "" && e.EarlierOmitted > 0 {
+		p.Add("", "   ", 3, "evidence from before of "+messages.Count(e.EarlierOmitted, "more member")+": `hostctl describe` with --cluster shows it")
 	}
 }

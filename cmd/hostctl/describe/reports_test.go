@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -126,13 +127,69 @@ func TestALogThatTheMessageHasIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestAMemberThatTheManagerCannotReachHasEvidenceFromBefore(t *testing.T) {
-	w := crashing(crashed)
-	l := &w.Status.Clusters[1]
-	l.State, l.Reason, l.Message = v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, "connection refused"
-	got := describeWith(t, hostWith(t, nil, memberReports(w)...), screen.Screen{}, "storefront", "-n", "shop")
-	if want := "   evidence from before: `hostctl logs storefront -n shop --cluster eu-2`\n"; !strings.Contains(got.stdout, want) {
-		t.Errorf("%v, want %q in:\n%s", got.err, want, got.stdout)
+func TestMembersThatTheManagerCannotReachHaveEvidenceFromBefore(t *testing.T) {
+	const of1, of2 = "(12s ago; Deployment web: CrashLoopBackOff): `hostctl logs storefront -n shop --cluster eu-1`",
+		"(12s ago from eu-1; Deployment web: CrashLoopBackOff): `hostctl logs storefront -n shop --cluster eu-2`"
+	const ofUS = "(8s ago; Deployment cache: QuotaExceeded): `hostctl events storefront -n shop --cluster us-1`"
+	for name, test := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"each of the fold":       {nil, []string{of1, of2, ofUS}},
+		"those that are chosen":  {[]string{"--cluster", "eu-2,us-1"}, []string{of2, ofUS}},
+		"none with other states": {[]string{"--cluster", "us-2"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := crashing(crashed)
+			for i := range 3 {
+				l := &w.Status.Clusters[i]
+				l.State, l.Reason, l.Message = v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, "connection refused"
+			}
+			var objects []client.Object
+			for _, o := range memberReports(w) {
+				switch o.GetName() {
+				case "storefront.1111111111":
+				case "storefront.2222222222":
+					o.(*v1alpha1.MemberReport).Status.ObservedTime = ago(8 * time.Second)
+				default:
+					if o != client.Object(w) {
+						continue
+					}
+				}
+				objects = append(objects, o)
+			}
+			got := describeWith(t, hostWith(t, nil, objects...), screen.Screen{}, append(test.args, "storefront", "-n", "shop")...)
+			var lines []string
+			for _, line := range strings.Split(got.stdout, "\n") {
+				if text, ok := strings.CutPrefix(line, "   evidence from before "); ok {
+					lines = append(lines, text)
+				}
+			}
+			if diff := cmp.Diff(test.want, lines); diff != "" {
+				t.Errorf("(-want +got) %v:\n%s\n%s", got.err, diff, got.stdout)
+			}
+		})
+	}
+}
+
+func TestEvidenceFromBeforeIsShownForAFewMembers(t *testing.T) {
+	var names []string
+	w := storefront(func(w *v1alpha1.Federated) {
+		w.Status.Clusters = nil
+		for i := range 8 {
+			names = append(names, fmt.Sprintf("eu-%d", i))
+			w.Status.Clusters = append(w.Status.Clusters, line(names[i], v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, "connection refused", time.Minute))
+		}
+		w.Status.Placement.Clusters = names
+	})
+	report := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", names...)
+	got := describeWith(t, hostWith(t, nil, w, report), screen.Screen{}, "storefront", "-n", "shop")
+	if strings.Count(got.stdout, "   evidence from before (") != 5 || !strings.Contains(got.stdout, "   evidence from before of 3 more members: `hostctl describe` with --cluster shows it\n") {
+		t.Errorf("%v:\n%s", got.err, got.stdout)
+	}
+	got = describeWith(t, hostWith(t, nil, w, report), screen.Screen{}, "storefront", "-n", "shop", "--cluster", "eu-7")
+	if strings.Count(got.stdout, "evidence from before") != 1 || !strings.Contains(got.stdout, "--cluster eu-7`\n") {
+		t.Errorf("%v:\n%s", got.err, got.stdout)
 	}
 }
 

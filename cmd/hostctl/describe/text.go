@@ -104,7 +104,7 @@ func (d *description) causes(p *screen.Page, now time.Time) {
 		found.events(p, now)
 		found.log(p, now, "")
 		next(p, c)
-		found.commands(p)
+		found.commands(p, now, "")
 	}
 }
 
@@ -178,7 +178,7 @@ func (d *description) members(p *screen.Page, now time.Time) {
 			found.events(p, now)
 			found.log(p, now, l.Name)
 			next(p, c)
-			found.commands(p)
+			found.commands(p, now, l.Name)
 		}
 	}
 }
