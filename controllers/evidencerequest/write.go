@@ -16,7 +16,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/digest"
+	"github.com/fairlead-dev/fairlead/federate/evidence"
 	rules "github.com/fairlead-dev/fairlead/federate/evidencerequest"
+	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
@@ -115,19 +117,21 @@ func (r *Reconciler) write(ctx context.Context, name types.NamespacedName, is *r
 	return 0, nil
 }
 
-// statusPatch is the merge patch that writes a status. The API server refuses it if the report has another uid.
+// statusPatch is the merge patch that writes a status. The evidence in it is redacted. The API server refuses the patch if the report has
+// another uid.
 func statusPatch(is *report, want outcome) ([]byte, error) {
 	status := map[string]any{"object": is.spec.Spec.Object, "cluster": is.member, "reason": want.Reason, "message": nil}
-	if want.Message != "" {
-		status["message"] = want.Message
+	if message := health.Tidy(want.Message, evidence.MaxMessage); message != "" {
+		status["message"] = message
 	}
 	if want.answer != nil {
 		status["observedTime"], status["events"], status["containers"] = metav1.NewTime(want.at.UTC()), nil, nil
-		if len(want.answer.Events) > 0 {
-			status["events"] = want.answer.Events
+		redacted := evidence.Redacted(&want.answer.Evidence)
+		if len(redacted.Events) > 0 {
+			status["events"] = redacted.Events
 		}
-		if len(want.answer.Containers) > 0 {
-			status["containers"] = want.answer.Containers
+		if len(redacted.Containers) > 0 {
+			status["containers"] = redacted.Containers
 		}
 	}
 	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": is.uid}, "status": status})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,5 +210,33 @@ func TestNewMembersOfAReportDoNotWaitForItsEvidence(t *testing.T) {
 	s.check("it crashes: east west, sample of east")
 	if log := s.reports()[0].Status.Containers[0].Log; log != "third" {
 		t.Errorf("the report has the log %q", log)
+	}
+}
+
+// A collector of another vendor may redact nothing.
+func TestAReportIsRedactedBeforeItIsWritten(t *testing.T) {
+	const secret = "password=CANARY-5b8e3f"
+	written := ""
+	c := interceptor.NewClient(nil, interceptor.Funcs{
+		SubResourcePatch: func(_ context.Context, _ client.Client, _ string, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+			data, err := patch.Data(obj)
+			written = string(data)
+			return err
+		},
+	})
+	r := newRefusing()
+	r.loop.client = c
+	want := &v1alpha1.MemberReportStatus{Message: "it crashes: " + secret, Evidence: v1alpha1.Evidence{
+		Events:     []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Message: secret}},
+		Containers: []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", Log: "starting\n" + secret, PreviousLog: secret}}}}
+	for range 2 {
+		if err := r.reconciliation().bring(t.Context(), "web", want); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(written, "CANARY") || strings.Count(written, "password=[redacted]") != 4 {
+			t.Errorf("the patch is %s", written)
+		}
+		r.clock.Step(coalesce.RepeatEvery)
+		written = "password=[redacted]password=[redacted]password=[redacted]password=[redacted]" // the second time, nothing is to be written
 	}
 }

@@ -32,11 +32,15 @@ func TestNoSecretOfTheCorpusIsInTheStatusOfAReport(t *testing.T) {
 		// A report with a request has the evidence of an answer.
 		asked := v1alpha1.MemberReportStatus{Evidence: evidence.BoundAnswers([]v1alpha1.EvidenceAnswer{
 			{Evidence: evidence.Answer([]evidence.Event{event}, []evidence.Container{container})}})[0].Evidence}
+		// A collector of another vendor may redact nothing.
+		foreign := Redacted(&v1alpha1.MemberReportStatus{Message: line.Message, Evidence: v1alpha1.Evidence{
+			Events:     []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Message: text}},
+			Containers: []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", Log: container.Log, PreviousLog: text}}}})
 		reports := set.Reports()
 		if len(reports) != 1 {
 			t.Fatalf("%q: %d reports", text, len(reports))
 		}
-		for _, status := range []v1alpha1.MemberReportStatus{reports[0].Status, asked} {
+		for _, status := range []v1alpha1.MemberReportStatus{reports[0].Status, asked, *foreign} {
 			written, err := json.Marshal(status)
 			if err != nil {
 				t.Fatal(err)

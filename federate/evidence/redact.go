@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evidence
+
+import (
+	"slices"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// Redacted returns a copy of evidence in which the logs and the messages of events are redacted. No text of the copy is longer than the
+// original, or than the schema allows. The collector redacts them, too. But a collector of another vendor, or a modified one, may not.
+//
+// Redaction takes much longer than decoding. So the host calls Redacted only for evidence that it is about to write into a MemberReport, and
+// not for each Delivery that it reads.
+func Redacted(e *v1alpha1.Evidence) v1alpha1.Evidence {
+	out := v1alpha1.Evidence{Events: slices.Clone(e.Events), Containers: slices.Clone(e.Containers)}
+	for i := range out.Events {
+		out.Events[i].Message = health.Tidy(out.Events[i].Message, MaxMessage)
+	}
+	for i := range out.Containers {
+		c := &out.Containers[i]
+		c.Log, c.PreviousLog = tail(health.Redact(c.Log), len(c.Log)), tail(health.Redact(c.PreviousLog), len(c.PreviousLog))
+	}
+	return out
+}
