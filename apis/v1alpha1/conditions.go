@@ -208,7 +208,7 @@ const (
 	// ReasonRequestPending surfaces while the manager waits for the collector's answer.
 	ReasonRequestPending = "RequestPending"
 	// ReasonRequestLimitReached surfaces while a request waits because the member already has as many requests as it may have: for this
-	// wrapper, or in all.
+	// wrapper, or in all. It surfaces also while eight other reports about this wrapper and member have requests.
 	ReasonRequestLimitReached = "RequestLimitReached"
 	// ReasonWrapperNotFound surfaces when the namespace of the report has no wrapper with the kind, the name and the uid in
 	// spec.wrapper.

@@ -106,7 +106,8 @@ func (p *pairs) ask(name types.NamespacedName, is *report) outcome {
 	a, known := p.asks[name], p.all[on]
 	if a.waits {
 		return outcome{Problem: rules.Problem{Reason: v1alpha1.ReasonRequestLimitReached, Message: fmt.Sprintf("the wrapper has %d requests on member %s already, "+
-			"or all wrappers together have %d there: this request waits until one of those ends", evidence.MaxAnswers, is.member, rules.MaxOnMember)}}
+			"or %d reports with requests, or all wrappers together have %d requests there: this request waits until one of those ends",
+			evidence.MaxAnswers, is.member, rules.MaxReports, rules.MaxOnMember)}}
 	}
 	isWritten, problem := p.requests.Of(is.key, is.member)
 	if problem != nil {

@@ -17,6 +17,10 @@ import (
 // take of the host's memory.
 const MaxOnMember = 32
 
+// MaxReports is how many reports about one Delivery may have a request at a time. Reports that ask for the same share a request, but each of them
+// has a copy of the answer in the host's etcd.
+const MaxReports = 8
+
 // Ask is the request of one report. Check has found nothing that keeps it from being sent.
 type Ask struct {
 	// Report identifies the report, for example by namespace and name.
@@ -50,15 +54,20 @@ type Assigned struct {
 	Waiting map[string]bool
 }
 
-// Assign returns the requests that the Deliveries of one member get: at most 4 each, and 32 in all. If there are more, the oldest reports
-// come first. Reports that ask for the same evidence share a request. It lasts until the last of these reports ends, and asks for every
+// Assign returns the requests that the Deliveries of one member get: at most 4 each for 8 reports, and 32 in all. If there are more, the oldest
+// reports come first. Reports that ask for the same evidence share a request. It lasts until the last of these reports ends, and asks for every
 // log line for which one of them asks.
 func Assign(asks []Ask) Assigned {
 	asks = slices.SortedFunc(slices.Values(asks), func(a, b Ask) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Report, b.Report)) })
 	out, total := Assigned{Lists: make(map[string][]v1alpha1.EvidenceRequest), Waiting: make(map[string]bool)}, 0
+	reports := make(map[string]int) // of each Delivery
 	for i := range asks {
 		a := &asks[i]
 		list := out.Lists[a.Delivery]
+		if reports[a.Delivery] >= MaxReports {
+			out.Waiting[a.Report] = true
+			continue
+		}
 		expires := metav1.NewTime(a.Expires.UTC().Truncate(time.Second)) // as JSON has it
 		if known := slices.IndexFunc(list, func(r v1alpha1.EvidenceRequest) bool { return a.asks(&r) }); known >= 0 {
 			r := &list[known]
@@ -70,6 +79,7 @@ func Assign(asks []Ask) Assigned {
 			if r.Expires.Before(&expires) {
 				r.Expires = expires
 			}
+			reports[a.Delivery]++
 			continue
 		}
 		if len(list) >= evidence.MaxAnswers || total >= MaxOnMember {
@@ -77,6 +87,7 @@ func Assign(asks []Ask) Assigned {
 			continue
 		}
 		total++
+		reports[a.Delivery]++
 		out.Lists[a.Delivery] = append(list, v1alpha1.EvidenceRequest{Group: a.Object.Group, Kind: a.Object.Kind, Name: a.Object.Name, Type: a.Type,
 			SinceSeconds: a.SinceSeconds, Expires: expires})
 	}

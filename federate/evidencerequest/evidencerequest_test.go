@@ -178,6 +178,19 @@ func TestTheOldestReportsGetThePlaces(t *testing.T) {
 	}
 }
 
+// Each report has a copy of the answer in etcd.
+func TestReportsThatShareARequestAreFew(t *testing.T) {
+	var asks []Ask
+	for n := 9; n >= 0; n-- {
+		asks = append(asks, ask(n, "d", nil))
+	}
+	asks = append(asks, ask(20, "d", func(a *Ask) { a.Object.Name = "other" }), ask(21, "e", nil))
+	got := Assign(asks)
+	if len(got.Lists["d"]) != 1 || len(got.Lists["e"]) != 1 || len(got.Waiting) != 3 || !got.Waiting["r8"] || !got.Waiting["r9"] || !got.Waiting["r20"] {
+		t.Errorf("%q", show(got))
+	}
+}
+
 func TestTheAnswerToAnEarlierRequestDoesNotCount(t *testing.T) {
 	a := ask(1, "d", nil)
 	list := Assign([]Ask{a}).Lists["d"]
