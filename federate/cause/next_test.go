@@ -87,6 +87,37 @@ func TestTheDocumentationHasEachReasonInTheSectionThatTheStepNames(t *testing.T)
 	}
 }
 
+// The documentation shows what hostctl prints for each fault of the table. The name of the wrapper differs from row to row.
+func TestTheTableOfFaultsHasTheNextStepsThatArePrinted(t *testing.T) {
+	page, err := os.ReadFile("../../" + documentation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(page), "\n| fault |")
+	if !ok {
+		t.Fatal("the page has no table of faults")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	shown, rows := regexp.MustCompile("^ `(\\w+)(?: \\((\\w+)\\))?`"), 0
+	for _, row := range strings.Split(table, "\n")[2:] {
+		cells := strings.Split(row, "|")
+		is := shown.FindStringSubmatch(cells[2])
+		if is == nil {
+			t.Errorf("no reason in row %q", row)
+			continue
+		}
+		rows++
+		next, _ := stepOf(is[1], v1alpha1.ClusterState(is[2]), placeholder)
+		want := "^" + strings.ReplaceAll(regexp.QuoteMeta(next), regexp.QuoteMeta(placeholder), `\S+ -n \S+`) + "$"
+		if got := strings.TrimSpace(cells[len(cells)-2]); next == "" || !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("row%s:\n got %s\nwant %s", cells[1], got, next)
+		}
+	}
+	if rows < 22 {
+		t.Errorf("the table has %d rows", rows)
+	}
+}
+
 func TestEachStepIsOneSentenceWithTheNameOfTheWrapper(t *testing.T) {
 	for reason := range steps {
 		next, _ := stepOf(reason, v1alpha1.StateDegraded, "cfed/fast")
