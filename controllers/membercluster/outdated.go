@@ -96,7 +96,16 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member, but the new version of its Deployment does not roll out: %s: %s",
 			s.CollectorVersion, state.Reason, state.Message)
 	}
-	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member", s.CollectorVersion)
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member%s", s.CollectorVersion, d.managerIsOlder())
+}
+
+// managerIsOlder returns the end of a message about a collector that is newer than the manager; "" if it is not. The manager does not read what
+// a later collector adds to the Deliveries.
+func (d statusWriter) managerIsOlder() string {
+	if !isOlder(d.version, d.probe.CollectorVersion) {
+		return ""
+	}
+	return fmt.Sprintf("; it is newer than the manager, which has version %s: upgrade the manager", d.version)
 }
 
 // remedy returns the part of a message that tells what a person can do about a collector that does not run.

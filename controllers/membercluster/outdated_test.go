@@ -70,6 +70,30 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 	}
 }
 
+func TestAManagerOlderThanTheCollectorIsReported(t *testing.T) {
+	for name, tc := range map[string]struct {
+		mode    v1alpha1.CollectorMode
+		version string
+		want    string
+	}{
+		"newer":                            {v1alpha1.CollectorMember, "v1.3.0", "collector v1.3.0 runs on the member; it is newer than the manager, which has version v1.2.0: upgrade the manager"},
+		"newer, and run by a person":       {v1alpha1.CollectorExternal, "v1.3.0", "collector v1.3.0 runs; it is newer than the manager, which has version v1.2.0: upgrade the manager"},
+		"the same":                         {v1alpha1.CollectorMember, "v1.2.0", "collector v1.2.0 runs on the member"},
+		"older, which has a condition":     {v1alpha1.CollectorMember, "v1.1.0", "collector v1.1.0 runs on the member"},
+		"a build that has no order":        {v1alpha1.CollectorExternal, "v0.0.0-dev", "collector v0.0.0-dev runs"},
+		"inside the manager, not compared": {v1alpha1.CollectorHost, "v1.3.0", "the collector in the manager runs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mc, probe := registered(tc.mode), well()
+			probe.CollectorVersion = tc.version
+			statusWriter{probe: probe, inspected: inspection{read: true, collector: &membercollector.State{Available: true}}, version: "v1.2.0", now: now}.write(mc)
+			if c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCollectorReady); c.Message != tc.want || c.Status != metav1.ConditionTrue {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
 func TestAMemberOlderThanTheHostIsReported(t *testing.T) {
 	older := func(s *member.ProbeResult) { s.CollectorVersion = "v0.9.0" }
 	newer := func(s *member.ProbeResult) { s.CollectorVersion = "v1.3.0" }

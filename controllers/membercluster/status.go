@@ -285,7 +285,7 @@ func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.
 			"and that the member still accepts its token (account %s)",
 			s.HeartbeatChanged.UTC().Format(time.RFC3339), collectorAccount)
 	}
-	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs", s.CollectorVersion)
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs%s", s.CollectorVersion, d.managerIsOlder())
 }
 
 // acceptedUntil returns the message of CredentialsValid=True, with the day on which the host's token expires. A later
