@@ -49,6 +49,8 @@ type Status struct {
 
 	// unobserved has the names of the wrappers that the manager should have seen, and that have no status.
 	unobserved []string
+	// outdated has the names of the members whose condition MemberOutdated is True. Such a member can be Ready.
+	outdated []string
 	// formerManager says which manager led last, if Fairlead is not installed; "" if none has led.
 	formerManager string
 }
@@ -199,6 +201,9 @@ func (s *Status) group(wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberClu
 	s.Members, s.Wrappers = []Group{}, []Group{}
 	for i := range members {
 		s.Members = into(s.Members, members[i].Status.Conditions, members[i].Name)
+		if meta.IsStatusConditionTrue(members[i].Status.Conditions, v1alpha1.ConditionMemberOutdated) {
+			s.outdated = append(s.outdated, clean(members[i].Name))
+		}
 	}
 	for _, w := range wrappers {
 		name := w.GetName()
@@ -266,7 +271,7 @@ const leaseValid = time.Minute
 const observedWithin = time.Minute
 
 // judge sets Problems, and Healthy if there are none. A wrapper that is not Ready counts as a problem only if it is degraded or stalled on a member, or if the
-// manager has written no status of it in time.
+// manager has written no status of it in time. A member that is outdated counts as a problem also if it is Ready: the manager may hold pushes to it.
 func (s *Status) judge(now time.Time) {
 	problem := func(format string, args ...any) { s.Problems = append(s.Problems, fmt.Sprintf(format, args...)) }
 	s.Problems = []string{}
@@ -299,6 +304,9 @@ func (s *Status) judge(now time.Time) {
 		if g.Ready != metav1.ConditionTrue {
 			problem("members: %d %s: %s", g.Count, g.Reason, strings.Join(g.Names, ", "))
 		}
+	}
+	if len(s.outdated) > 0 {
+		problem("members outdated: %s: run `hostctl join NAME --cluster-kubeconfig FILE` for each; `hostctl version` says what is outdated", messages.Few(s.outdated, maxNames))
 	}
 	if len(s.unobserved) > 0 {
 		reason := ""

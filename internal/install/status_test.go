@@ -197,6 +197,32 @@ func TestMembersOfTheSameStateShareAGroup(t *testing.T) {
 	}
 }
 
+func TestAReadyMemberThatIsOutdatedIsAProblem(t *testing.T) {
+	member := func(name string, conditions ...metav1.Condition) v1alpha1.MemberCluster {
+		ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady}
+		return v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1alpha1.MemberClusterStatus{Conditions: append(conditions, ready)}}
+	}
+	outdated := metav1.Condition{Type: v1alpha1.ConditionMemberOutdated, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCRDsOutdated}
+	for name, tc := range map[string]struct {
+		members []v1alpha1.MemberCluster
+		want    string // the beginning of the only problem; "" for no problem
+	}{
+		"no member is outdated":      {[]v1alpha1.MemberCluster{member("a"), member("b")}, ""},
+		"two of three are outdated":  {[]v1alpha1.MemberCluster{member("a", outdated), member("b"), member("c", outdated)}, "members outdated: a, c: run `hostctl join"},
+		"a name with an escape code": {[]v1alpha1.MemberCluster{member("a\x1b", outdated)}, "members outdated: a: run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			s := well(now)
+			s.group(nil, tc.members)
+			s.judge(now)
+			if got := strings.Join(s.Problems, "\n"); s.Healthy != (tc.want == "") || !strings.HasPrefix(got, tc.want) || len(s.Problems) > 1 {
+				t.Errorf("want %q, got %t %q", tc.want, s.Healthy, got)
+			}
+		})
+	}
+}
+
 func TestWrappersThatTheManagerDoesNotReconcileAreAProblem(t *testing.T) {
 	now := metav1.NewTime(time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC))
 	made := func(name string, age time.Duration, observed bool) v1alpha1.Wrapper {

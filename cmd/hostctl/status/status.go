@@ -39,7 +39,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 wrappers. Members with the same state share a line, and so do wrappers. status reads only the host, and contacts no member.
 
 Exit codes: 0 if there is no problem, 1 if there is a problem or the host does not answer. A wrapper that is not Ready yet
-does not count as a problem. A wrapper that is degraded or stalled does.`,
+does not count as a problem. A wrapper that is degraded or stalled does, and so does a member that is older than the host.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch o.output {
