@@ -162,6 +162,13 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
+	// collectorVersion is the version of the member's collector, as that collector reports it. The host cannot verify it. It
+	// is absent until a collector has reported it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	CollectorVersion string `json:"collectorVersion,omitempty"`
+
 	// grants are the rights of the host on the member, as a person gave them with `hostctl join --allow`. Each is the name
 	// of a profile, for example storage, or one resource.
 	// +optional

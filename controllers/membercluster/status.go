@@ -92,6 +92,7 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 			mc.Status.UID = s.UID
 		}
 		mc.Status.KubernetesVersion, mc.Status.Grants, mc.Status.Facts = s.Version, s.Grants, s.Facts
+		mc.Status.CollectorVersion = s.CollectorVersion
 		if d.leaving == nil {
 			mc.Status.CredentialsExpireTime = metav1.NewTime(d.renewal.Expires)
 		}

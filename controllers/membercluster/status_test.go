@@ -183,6 +183,34 @@ func TestTheUIDOfTheJoinedClusterIsNotReplaced(t *testing.T) {
 	}
 }
 
+func TestTheVersionOfTheCollectorIsWrittenOnChangesOnly(t *testing.T) {
+	mc := registered(v1alpha1.CollectorMember)
+	at := statusWriter{probe: well(), now: now, version: "v0.1.0", inspected: inspection{read: true}}
+	at.write(mc)
+	first := mc.DeepCopy()
+	at.probe.Heartbeat, at.probe.HeartbeatChanged, at.now = now, now, now.Add(time.Minute)
+	at.write(mc)
+	if diff := cmp.Diff(first.Status, mc.Status); diff != "" || mc.Status.CollectorVersion != "v0.1.0" {
+		t.Errorf("version %q; a new heartbeat changes the status: %s", mc.Status.CollectorVersion, diff)
+	}
+	newer := at.probe
+	newer.CollectorVersion = "v0.2.0"
+	if newer.Same(at.probe) {
+		t.Error("another version must lead to a reconcile")
+	}
+	lost := at
+	lost.probe = member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+	lost.write(mc)
+	if mc.Status.CollectorVersion != "v0.1.0" {
+		t.Errorf("an outage changed the version to %q", mc.Status.CollectorVersion)
+	}
+	at.probe = newer
+	at.write(mc)
+	if mc.Status.CollectorVersion != "v0.2.0" {
+		t.Errorf("got %q", mc.Status.CollectorVersion)
+	}
+}
+
 func TestTheMessageFollowsTheRefusal(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
 	changed := member.ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonIdentityChanged, Message: "uid a"}

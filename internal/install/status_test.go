@@ -244,6 +244,33 @@ func TestWrappersThatTheManagerDoesNotReconcileAreAProblem(t *testing.T) {
 	}
 }
 
+func TestSkewOfMembers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		host   string
+		member MemberVersion
+		want   string
+	}{
+		"the same":                             {"v1.2.0", MemberVersion{CollectorVersion: "v1.2.0"}, ""},
+		"one minor newer":                      {"v1.2.0", MemberVersion{CollectorVersion: "v1.3.0"}, ""},
+		"two minors newer":                     {"v1.2.0", MemberVersion{CollectorVersion: "v1.4.0"}, "member a: its collector, v1.4.0, is newer than the host, v1.2.0: upgrade the host"},
+		"two minors older, not yet outdated":   {"v1.4.0", MemberVersion{CollectorVersion: "v1.2.0"}, "member a: its collector, v1.2.0, is older than the host, v1.4.0: run `hostctl join a "},
+		"two minors older and outdated":        {"v1.4.0", MemberVersion{CollectorVersion: "v1.2.0", Outdated: "it is older"}, "member a: it is older"},
+		"the collector inside the manager":     {"v1.4.0", MemberVersion{CollectorVersion: "v1.2.0", Collector: v1alpha1.CollectorHost}, ""},
+		"a build of a later commit":            {olderBuild, MemberVersion{CollectorVersion: newerBuild}, "is newer than the host, " + olderBuild},
+		"a dirty build of the same commit":     {olderBuild, MemberVersion{CollectorVersion: olderBuild + ".dirty"}, ""},
+		"a collector that reported no version": {"v1.4.0", MemberVersion{}, ""},
+		"a host of an unknown version":         {"", MemberVersion{CollectorVersion: "v1.2.0"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.member.Name = "a"
+			v := &Versions{Client: tc.host, Host: &HostVersion{Version: tc.host}, Members: []MemberVersion{tc.member}}
+			if got := v.skew(); (len(got) == 0) != (tc.want == "") || len(got) > 1 || !strings.Contains(strings.Join(got, ""), tc.want) {
+				t.Errorf("want %q, got %q", tc.want, got)
+			}
+		})
+	}
+}
+
 func TestSkew(t *testing.T) {
 	for name, tc := range map[string]struct{ client, host, want string }{
 		"the same":                     {"v1.2.0", "v1.2.0", ""},

@@ -22,6 +22,8 @@ type Versions struct {
 	Members []MemberVersion `json:"members,omitempty"`
 	// Warnings has a text if the versions of hostctl and the host are too far apart. It also has a text for each member
 	// whose collector, or whose CRDs of Fairlead, are older than the host's.
+	//
+	// A member whose collector is newer than the host is named too, if the two versions are too far apart.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -39,6 +41,8 @@ type MemberVersion struct {
 	Name              string                 `json:"name"`
 	KubernetesVersion string                 `json:"kubernetesVersion,omitempty"`
 	Collector         v1alpha1.CollectorMode `json:"collector"`
+	// CollectorVersion is the version that the member's collector reports; "" if it has reported none.
+	CollectorVersion string `json:"collectorVersion,omitempty"`
 	// Outdated names the parts of the member that are older than the host; "" if none is.
 	Outdated string `json:"outdated,omitempty"`
 }
@@ -68,7 +72,8 @@ func ReadVersions(ctx context.Context, cfg *rest.Config, own string) (*Versions,
 	}
 	for i := range members {
 		m := &members[i]
-		one := MemberVersion{Name: m.Name, KubernetesVersion: clean(m.Status.KubernetesVersion), Collector: m.Spec.Collector}
+		one := MemberVersion{Name: m.Name, KubernetesVersion: clean(m.Status.KubernetesVersion), Collector: m.Spec.Collector,
+			CollectorVersion: clean(m.Status.CollectorVersion)}
 		if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionMemberOutdated); c != nil && c.Status == metav1.ConditionTrue {
 			one.Outdated = clean(c.Message)
 		}
@@ -78,31 +83,43 @@ func ReadVersions(ctx context.Context, cfg *rest.Config, own string) (*Versions,
 	return v, nil
 }
 
-// skew returns a warning if the versions of hostctl and the host are too far apart, and a warning for each outdated member.
-// Two releases may differ by one minor version. A build that is not a release has no minor version, so hostctl and the host
-// must then have the same version.
+// skew returns a warning if the versions of hostctl and the host are too far apart, a warning for each outdated member, and one for
+// each other member whose collector and the host are too far apart.
 func (v *Versions) skew() (warnings []string) {
-	if v.Host != nil && v.Host.Version != "" {
-		warnings = append(warnings, skewOf(v.Client, v.Host.Version)...)
+	host := ""
+	if v.Host != nil {
+		host = v.Host.Version
+	}
+	switch order, far := farApart(v.Client, host); {
+	case far && order < 0:
+		warnings = append(warnings, fmt.Sprintf("this hostctl, %s, is older than the host, %s: use a hostctl of the host's version", v.Client, host))
+	case far:
+		warnings = append(warnings, fmt.Sprintf("the host, %s, is older than this hostctl, %s: upgrade it with the tool that installed it: `hostctl init`, Helm or kustomize", host, v.Client))
 	}
 	for _, m := range v.Members {
 		if m.Outdated != "" {
 			warnings = append(warnings, fmt.Sprintf("member %s: %s", m.Name, m.Outdated))
 		}
+		switch order, far := farApart(m.CollectorVersion, host); {
+		case !far || m.Collector == v1alpha1.CollectorHost: // the host runs that collector
+		case order > 0:
+			warnings = append(warnings, fmt.Sprintf("member %s: its collector, %s, is newer than the host, %s: upgrade the host", m.Name, m.CollectorVersion, host))
+		case m.Outdated == "": // otherwise the warning above says that the collector is older
+			warnings = append(warnings, fmt.Sprintf("member %s: its collector, %s, is older than the host, %s: run `hostctl join %s --cluster-kubeconfig FILE` again, "+
+				"or start the External collector of the host's version", m.Name, m.CollectorVersion, host, m.Name))
+		}
 	}
 	return warnings
 }
 
-func skewOf(client, host string) []string {
-	order, err := version.Compare(client, host)
+// farApart reports whether two versions are too far apart, and their order as version.Compare returns it. Two releases may differ by
+// one minor version. A build that is not a release has no minor version, so both must then be of the same commit. Versions without
+// an order are not too far apart.
+func farApart(a, b string) (order int, far bool) {
+	order, err := version.Compare(a, b)
 	if err != nil || order == 0 {
-		return nil
+		return 0, false
 	}
-	if minors, ok := version.MinorsApart(client, host); ok && minors <= 1 {
-		return nil
-	}
-	if order < 0 {
-		return []string{fmt.Sprintf("this hostctl, %s, is older than the host, %s: use a hostctl of the host's version", client, host)}
-	}
-	return []string{fmt.Sprintf("the host, %s, is older than this hostctl, %s: upgrade it with the tool that installed it: `hostctl init`, Helm or kustomize", host, client)}
+	minors, ok := version.MinorsApart(a, b)
+	return order, !ok || minors > 1
 }

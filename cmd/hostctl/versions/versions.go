@@ -13,7 +13,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/encode"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
@@ -34,8 +33,9 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the versions of hostctl, the host and its members",
-		Long: `version shows the versions of hostctl, of the host and of its members, as the host has recorded them. On stderr it warns if
-releases differ by more than one minor version, and if a member is older than the host needs. The version of a build that is
+		Long: `version shows the versions of hostctl, of the host and of its members, as the host has recorded them. The version of a member
+is the one that its collector reports. On stderr it warns if releases differ by more than one minor version, and if a member
+is older than the host needs. The version of a build that is
 not a release contains the time of its commit, and hostctl compares such builds by that time.
 
 If the host does not answer, it prints only hostctl's own version, and exits with 1.`,
@@ -88,14 +88,12 @@ func write(out io.Writer, v *install.Versions, format string) error {
 		_, _ = fmt.Fprintf(w, "host\t%s\tKubernetes %s\t%s\n", cmp.Or(v.Host.Version, "unknown"), v.Host.KubernetesVersion, v.Host.Image)
 	}
 	for _, m := range v.Members {
-		state := "not known to be outdated"
-		switch {
-		case m.Outdated != "":
-			state = "outdated"
-		case m.Collector == v1alpha1.CollectorHost:
-			state = "the host's version"
+		outdated := ""
+		if m.Outdated != "" {
+			outdated = ", outdated"
 		}
-		_, _ = fmt.Fprintf(w, "member %s\t%s\tKubernetes %s\tcollector: %s\n", m.Name, state, cmp.Or(m.KubernetesVersion, "unknown"), m.Collector)
+		_, _ = fmt.Fprintf(w, "member %s\t%s\tKubernetes %s\tcollector: %s%s\n", m.Name, cmp.Or(m.CollectorVersion, "unknown"),
+			cmp.Or(m.KubernetesVersion, "unknown"), m.Collector, outdated)
 	}
 	return w.Flush()
 }

@@ -18,13 +18,15 @@ import (
 func TestText(t *testing.T) {
 	v := &install.Versions{Client: "v0.2.0", Host: &install.HostVersion{Version: "v0.2.0", Image: "r.example/m:v0.2.0", KubernetesVersion: "v1.36.3"},
 		Members: []install.MemberVersion{
-			{Name: "a", KubernetesVersion: "v1.35.0", Collector: v1alpha1.CollectorHost},
-			{Name: "b", Collector: v1alpha1.CollectorExternal, Outdated: "its CRDs are older"},
+			{Name: "a", KubernetesVersion: "v1.35.0", Collector: v1alpha1.CollectorHost, CollectorVersion: "v0.2.0"},
+			{Name: "b", Collector: v1alpha1.CollectorExternal, CollectorVersion: "v0.1.0", Outdated: "its CRDs are older"},
+			{Name: "c", Collector: v1alpha1.CollectorMember},
 		}}
 	const want = `hostctl    v0.2.0
-host       v0.2.0               Kubernetes v1.36.3   r.example/m:v0.2.0
-member a   the host's version   Kubernetes v1.35.0   collector: Host
-member b   outdated             Kubernetes unknown   collector: External
+host       v0.2.0    Kubernetes v1.36.3   r.example/m:v0.2.0
+member a   v0.2.0    Kubernetes v1.35.0   collector: Host
+member b   v0.1.0    Kubernetes unknown   collector: External, outdated
+member c   unknown   Kubernetes unknown   collector: Member
 `
 	out := &bytes.Buffer{}
 	if err := write(out, v, ""); err != nil {
