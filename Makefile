@@ -7,8 +7,10 @@ SHELL := /bin/sh
 .SUFFIXES:
 
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+# Programs and images of a work tree with changes get this suffix. Both need the same version: hostctl join asks for the image of its own.
+DIRTY   := $(if $(shell git status --porcelain 2>/dev/null | head -n 1),.dirty)
 # The time of the commit is part of the version, so that builds have an order.
-VERSION ?= v0.0.0-dev.$(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null || echo 0)+$(COMMIT)
+VERSION ?= v0.0.0-dev.$(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null || echo 0)+$(COMMIT)$(DIRTY)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
 # Variables of make e2e, make crash, make fuzz, make bench, make skew, make images, make release and make kind-node.

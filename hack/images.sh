@@ -6,15 +6,17 @@
 #   PUSH=REGISTRY/PREFIX  push them there, with the credentials of `docker login`
 #   ARCH=amd64            only for this architecture
 #   OUT=DIR               the folder to write to; _artifacts/images by default
+#   VERSION=VERSION       the version of the images, which `make images` gives: that of the programs which `make build` builds
 # Files in the images carry the time of the commit, so the same commit gives the same digests.
 set -eu
 
 cd "$(dirname "$0")/.."
 
+VERSION=${VERSION:?is not set: run make images}
 commit=$(git rev-parse HEAD)
 if [ -n "$(git status --porcelain)" ]; then
-	echo "make images: the work tree differs from commit $commit, so the version of the images ends with .dirty" >&2
-	VERSION="$VERSION.dirty" commit="$commit.dirty"
+	echo "make images: the work tree differs from commit $commit; the version of the images is $VERSION" >&2
+	commit="$commit.dirty"
 fi
 out=${OUT:-_artifacts/images}
 mkdir -p "$(dirname "$out")"
