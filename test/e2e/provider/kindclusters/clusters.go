@@ -87,7 +87,7 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 	if o.OtherNodeImage != "" {
 		images = append(images, o.OtherNodeImage)
 	}
-	if err := preflight(ctx, images, nodes, maxUserInstances); err != nil {
+	if err := preflight(ctx, images, nodes, inotifyFolder); err != nil {
 		return nil, err
 	}
 	var err error

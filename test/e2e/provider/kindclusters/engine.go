@@ -21,20 +21,27 @@ const (
 	// memoryPerNode is the memory, in bytes, that a node needs with the pods of the suite. The control plane alone needs half a
 	// gibibyte.
 	memoryPerNode = 700 << 20
-	// inotifyNeeded is the smallest fs.inotify.max_user_instances with which six nodes run. systemd, containerd and kubelet of
-	// each node use instances.
-	inotifyNeeded = 512
+	// inotifyFolder is the folder with the machine's limits of inotify.
+	inotifyFolder = "/proc/sys/fs/inotify"
 )
+
+// inotifyLimit is a limit of inotify. systemd, containerd and kubelet of each node use instances and watches.
+type inotifyLimit struct {
+	name   string
+	least  int // preflight refuses less
+	remedy int // the value that preflight's error tells, which is that of `make kind-node`
+}
+
+// inotifyLimits are the limits that preflight checks. Six nodes run with 512 instances. The default of kernels before 5.11, 8192 watches, is
+// too few; later kernels derive theirs from the memory.
+var inotifyLimits = []inotifyLimit{{"max_user_instances", 512, 1024}, {"max_user_watches", 32768, 524288}}
 
 // errNoEngine is the cause of preflight's error if no container engine answers.
 var errNoEngine = errors.New("no container engine")
 
-// maxUserInstances is the file with the machine's fs.inotify.max_user_instances.
-const maxUserInstances = "/proc/sys/fs/inotify/max_user_instances"
-
-// preflight returns an error that names what is missing if this machine cannot run the clusters. inotifyInstances is the file
-// maxUserInstances, or one of a test.
-func preflight(ctx context.Context, images []string, nodes int, inotifyInstances string) error {
+// preflight returns an error that names what is missing if this machine cannot run the clusters. The argument inotify is inotifyFolder, or a
+// folder of a test.
+func preflight(ctx context.Context, images []string, nodes int, inotify string) error {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return fmt.Errorf("%w: docker is not on PATH; on Debian 12 `make kind-node` installs docker", errNoEngine)
 	}
@@ -49,9 +56,13 @@ func preflight(ctx context.Context, images []string, nodes int, inotifyInstances
 	if need := uint64(nodes) * memoryPerNode; memory < need {
 		return fmt.Errorf("%d nodes need %d MiB of memory; %d MiB are free", nodes, need>>20, memory>>20)
 	}
-	if content, err := os.ReadFile(inotifyInstances); err == nil {
-		if limit, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && limit < inotifyNeeded {
-			return fmt.Errorf("fs.inotify.max_user_instances is %d, and %d nodes need %d: run `sysctl fs.inotify.max_user_instances=1024`", limit, nodes, inotifyNeeded)
+	for _, l := range inotifyLimits {
+		content, err := os.ReadFile(filepath.Join(inotify, l.name))
+		if err != nil { // not Linux
+			continue
+		}
+		if limit, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && limit < l.least {
+			return fmt.Errorf("fs.inotify.%s is %d, and %d nodes need %d: run `sysctl fs.inotify.%[1]s=%[5]d`", l.name, limit, nodes, l.least, l.remedy)
 		}
 	}
 	for _, image := range images {

@@ -29,25 +29,29 @@ func fakeDocker(t *testing.T, lines string) {
 
 func TestPreflightNamesTheFaultAndTheRemedy(t *testing.T) {
 	const answers = `case "$1" in version) echo 20.10;; info) echo 99999999999;; image) exit 0;; esac`
+	const enough = "1024 524288"
 	tests := map[string]struct {
 		docker   string
 		nodes    int
-		inotify  string
+		inotify  string // instances and watches
 		noEngine bool
 		words    []string
 	}{
-		"no docker":                     {"", 1, "1024", true, []string{"docker is not on PATH", "make kind-node"}},
-		"an engine that is not started": {`echo "Is the docker daemon running?" >&2; exit 1`, 1, "1024", true, []string{"docker daemon", "systemctl start docker"}},
-		"too little memory":             {answers, 1 << 20, "1024", false, []string{"of memory", "MiB are free"}},
-		"too few instances of inotify":  {answers, 1, "128\n", false, []string{"fs.inotify.max_user_instances is 128", "sysctl fs.inotify.max_user_instances=1024"}},
-		"no node image": {`case "$1" in version) echo 20.10;; *) echo "no route to registry" >&2; exit 1;; esac`, 1, "1024", false,
+		"no docker":                     {"", 1, enough, true, []string{"docker is not on PATH", "make kind-node"}},
+		"an engine that is not started": {`echo "Is the docker daemon running?" >&2; exit 1`, 1, enough, true, []string{"docker daemon", "systemctl start docker"}},
+		"too little memory":             {answers, 1 << 20, enough, false, []string{"of memory", "MiB are free"}},
+		"too few instances of inotify":  {answers, 1, "128\n 524288", false, []string{"fs.inotify.max_user_instances is 128", "sysctl fs.inotify.max_user_instances=1024"}},
+		"too few watches of inotify":    {answers, 1, "1024 8192\n", false, []string{"fs.inotify.max_user_watches is 8192", "sysctl fs.inotify.max_user_watches=524288"}},
+		"no node image": {`case "$1" in version) echo 20.10;; *) echo "no route to registry" >&2; exit 1;; esac`, 1, enough, false,
 			[]string{"kindest/node:nowhere", "make kind-node", "KIND_NODE_IMAGE", "no route to registry"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			limits := filepath.Join(t.TempDir(), "max_user_instances")
-			if err := os.WriteFile(limits, []byte(tt.inotify), 0o600); err != nil {
-				t.Fatal(err)
+			limits, values := t.TempDir(), strings.Fields(tt.inotify)
+			for i, name := range []string{"max_user_instances", "max_user_watches"} {
+				if err := os.WriteFile(filepath.Join(limits, name), []byte(values[i]+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			fakeDocker(t, tt.docker)
 			err := preflight(t.Context(), []string{"kindest/node:nowhere"}, tt.nodes, limits)
