@@ -19,13 +19,10 @@ cd "$(dirname "$0")/.."
 export FAIRLEAD_E2E_PROVIDER="${PROVIDER:-sandbox}" FAIRLEAD_E2E_KEEP="${KEEP:-}"
 
 if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
-	# The suite checks more, but the images take minutes.
-	docker version >/dev/null 2>&1 || {
-		echo "no container engine responds to the docker command. On Debian 12 \`make kind-node\` installs and starts one, on other systems \`systemctl start docker\`" >&2
-		exit 1
-	}
 	KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-$(hack/kind-image.sh)}
 	export KIND_NODE_IMAGE
+	# The suite checks the same, but the images take minutes.
+	go run ./test/e2e/provider/kindclusters/check -name fairlead-e2e ${KEEP:+-keep}
 	# The images of this work tree, for the architecture of the nodes, and the program of the test pods.
 	ARCH=$(go env GOARCH) hack/images.sh
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o _artifacts/images/pod ./test/e2e/pod

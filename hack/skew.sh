@@ -16,6 +16,12 @@ if ! old=$(git rev-parse --quiet --verify --short=12 "${OLD:-HEAD^}^{commit}"); 
   exit 2
 fi
 provider=${PROVIDER:-sandbox}
+if [ "$provider" = kind ]; then
+  KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-$(hack/kind-image.sh)}
+  export KIND_NODE_IMAGE
+  # The command skew checks the same, but programs and images take minutes.
+  go run ./test/e2e/provider/kindclusters/check -name fairlead-skew
+fi
 folder=$PWD/_artifacts/skew/$old
 if [ ! -d "$folder" ]; then
   echo "• building $old" >&2
@@ -26,8 +32,6 @@ if [ ! -d "$folder" ]; then
   mv "$folder.part" "$folder"
 fi
 if [ "$provider" = kind ]; then
-  KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-$(hack/kind-image.sh)}
-  export KIND_NODE_IMAGE
   arch=$(go env GOARCH)
   [ -d "$folder/_artifacts/images" ] || env -u VERSION -u MAKEFLAGS make -C "$folder" images ARCH="$arch" >&2
   ARCH=$arch hack/images.sh

@@ -78,7 +78,26 @@ func names() []string { return []string{provider.Host, "member-1", "member-2", "
 // Up makes the clusters, installs Fairlead on the host and joins the members. If that fails after it has begun, it returns the clusters beside
 // the error: they stay, and Export saves their logs.
 func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) {
-	c := &Clusters{options: o, layout: layout{o.Name, o.Dir}, kind: cluster.NewProvider(cluster.ProviderWithDocker())}
+	c, existing, err := prepare(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	return c, c.start(ctx, existing, p)
+}
+
+// Check returns an error that names what is missing if Up would refuse to begin.
+func Check(ctx context.Context, o Options) error {
+	_, _, err := prepare(ctx, o)
+	return err
+}
+
+// prepare checks that the clusters can be made, and returns the names of those that exist. It pulls node images that the engine lacks, and
+// changes nothing else.
+func prepare(ctx context.Context, o Options) (c *Clusters, existing []string, err error) {
+	c = &Clusters{options: o, layout: layout{o.Name, o.Dir}, kind: cluster.NewProvider(cluster.ProviderWithDocker())}
 	nodes := 0
 	for _, more := range workers {
 		nodes += 1 + more
@@ -88,23 +107,18 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 		images = append(images, o.OtherNodeImage)
 	}
 	if err := preflight(ctx, images, nodes, inotifyFolder); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var err error
 	if c.kubectl, err = findKubectl(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	existing, err := c.kind.List()
-	if err != nil {
-		return nil, fmt.Errorf("listing the clusters of kind: %w", err)
+	if existing, err = c.kind.List(); err != nil {
+		return nil, nil, fmt.Errorf("listing the clusters of kind: %w", err)
 	}
 	if existing, err = c.layout.existing(existing, o.Keep); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	return c, c.start(ctx, existing, p)
+	return c, existing, nil
 }
 
 // start makes the clusters that do not exist yet, and brings all to the state that the options describe.
