@@ -6,7 +6,9 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -20,22 +22,27 @@ const (
 	memoryNeeded = 3 * gibi
 	// diskNeeded is the free disk space, in bytes, that sources, programs, two root file systems and the image need.
 	diskNeeded = 8 * gibi
-	// The kernel's default of 128 inotify instances is too few for three clusters: systemd and the kubelet of every node take some.
-	inotifyInstances = 1024
-	inotifyWatches   = 524288
+	// inotifyFolder is the folder with the machine's limits of inotify.
+	inotifyFolder = "/proc/sys/fs/inotify"
 )
+
+// inotifyLimits are the smallest limits of inotify for kind. The kernel's default of 128 instances is too few for three clusters: systemd and
+// the kubelet of every node take some.
+var inotifyLimits = []struct {
+	name  string
+	least int
+}{{"max_user_instances", 1024}, {"max_user_watches", 524288}}
 
 // machine has the properties of this machine that decide whether it can build and run a node image.
 type machine struct {
-	uid             int
-	system          string // ID and VERSION_ID of os-release, for example "debian 12"
-	memory, disk    uint64 // free, in bytes
-	cgroup          int    // the version of cgroups; 0 means none
-	capSysResource  bool
-	inotifySettable error
+	uid            int
+	system         string // ID and VERSION_ID of os-release, for example "debian 12"
+	memory, disk   uint64 // free, in bytes
+	cgroup         int    // the version of cgroups; 0 means none
+	capSysResource bool
 }
 
-// thisMachine reads the properties of this machine. As root, it first raises the limits of inotify if they are too low.
+// thisMachine reads the properties of this machine. It changes nothing.
 func thisMachine(work string) (machine, error) {
 	m := machine{uid: os.Getuid(), cgroup: cgroupVersion()}
 	release, err := os.ReadFile("/etc/os-release")
@@ -60,11 +67,6 @@ func thisMachine(work string) (machine, error) {
 		return m, fmt.Errorf("reading the capabilities of this process: %w", err)
 	}
 	m.capSysResource = mayUse(string(status), unix.CAP_SYS_RESOURCE)
-	if m.uid == 0 {
-		m.inotifySettable = errors.Join(
-			raise("/proc/sys/fs/inotify/max_user_instances", inotifyInstances),
-			raise("/proc/sys/fs/inotify/max_user_watches", inotifyWatches))
-	}
 	return m, nil
 }
 
@@ -85,10 +87,6 @@ func (m machine) check() error {
 	}
 	if m.cgroup == 0 {
 		reasons = append(reasons, errors.New("/sys/fs/cgroup has neither cgroup v1 nor v2: containers cannot run here"))
-	}
-	if m.inotifySettable != nil {
-		reasons = append(reasons, fmt.Errorf("kind needs fs.inotify.max_user_instances of %d and fs.inotify.max_user_watches of %d, and they cannot be raised here. Raise them with sysctl on the machine itself: %w",
-			inotifyInstances, inotifyWatches, m.inotifySettable))
 	}
 	if len(reasons) == 0 {
 		return nil
@@ -137,16 +135,27 @@ func mayUse(status string, capability uint) bool {
 	return false
 }
 
-// raise increases a kernel setting to a minimum, the argument least. It leaves a higher value as it is. path is the file of the setting.
-func raise(path string, least int) error {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err
+// raiseInotify increases the limits of inotify that are too low for kind, and tells what it changed. It leaves a higher limit as it is.
+// folder is inotifyFolder, or a folder of a test.
+func raiseInotify(folder string, progress io.Writer) error {
+	var refused []error
+	for _, l := range inotifyLimits {
+		path := filepath.Join(folder, l.name)
+		content, err := os.ReadFile(path)
+		was := strings.TrimSpace(string(content))
+		if now, failed := strconv.Atoi(was); err == nil && failed == nil && now >= l.least {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(path, []byte(strconv.Itoa(l.least)), 0o644)
+		}
+		if err != nil {
+			refused = append(refused, fmt.Errorf("kind needs fs.inotify.%s of %d, and it cannot be raised here. Raise it with sysctl on the machine itself: %w", l.name, l.least, err))
+			continue
+		}
+		fmt.Fprintf(progress, "• raised fs.inotify.%s of this machine: %s → %d, until its next start\n", l.name, was, l.least)
 	}
-	if now, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && now >= least {
-		return nil
-	}
-	return os.WriteFile(path, []byte(strconv.Itoa(least)), 0o644)
+	return errors.Join(refused...)
 }
 
 func cgroupVersion() int {

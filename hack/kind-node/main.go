@@ -104,6 +104,9 @@ func (b *builder) build(ctx context.Context) (image string, err error) {
 		return "", err
 	}
 	fmt.Fprintf(b.progress, "• %s\n", versions)
+	if err := raiseInotify(inotifyFolder, b.progress); err != nil {
+		return "", err
+	}
 	if err := installPackages(ctx, b.progress); err != nil {
 		return "", err
 	}

@@ -24,7 +24,6 @@ func TestAMachineThatCannotBuildTheImageIsToldEveryReason(t *testing.T) {
 		"little memory":                         {func(m *machine) { m.memory = 1 * gibi }, []string{"3072 MiB of free memory", "1024 MiB are free"}},
 		"a full disk":                           {func(m *machine) { m.disk = 2 * gibi }, []string{"8192 MiB of free disk space", "2048 MiB are free"}},
 		"no cgroups":                            {func(m *machine) { m.cgroup = 0 }, []string{"neither cgroup v1 nor v2"}},
-		"inotify limited":                       {func(m *machine) { m.inotifySettable = os.ErrPermission }, []string{"inotify", "cannot be raised"}},
 		"all at once": {func(m *machine) { *m = machine{uid: 1, system: "macos"} },
 			[]string{"root", "Debian 12", "free memory", "free disk space", "cgroup"}},
 	}
@@ -63,18 +62,36 @@ func TestFilesOfTheMachineAreRead(t *testing.T) {
 	}
 }
 
-func TestASettingIsRaisedAndNeverLowered(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "max_user_instances")
-	for _, tt := range []struct{ was, want string }{{"128\n", "1024"}, {"4096\n", "4096\n"}} {
-		if err := os.WriteFile(path, []byte(tt.was), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := raise(path, 1024); err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := os.ReadFile(path); string(got) != tt.want {
-			t.Errorf("the setting %q became %q, want %q", tt.was, got, tt.want)
-		}
+func TestLimitsOfInotifyAreRaisedAndNeverLowered(t *testing.T) {
+	for name, tt := range map[string]struct{ was, want, told, refused string }{
+		"too few instances": {"128 524288", "1024 524288", "• raised fs.inotify.max_user_instances of this machine: 128 → 1024, until its next start\n", ""},
+		"too few watches":   {"4096 8192", "4096 524288", "• raised fs.inotify.max_user_watches of this machine: 8192 → 524288, until its next start\n", ""},
+		"enough of both":    {"4096 1048576", "4096 1048576", "", ""},
+		"a limit that cannot be read": {"128", "1024", "• raised fs.inotify.max_user_instances of this machine: 128 → 1024, until its next start\n",
+			"kind needs fs.inotify.max_user_watches of 524288, and it cannot be raised here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := func(i int) string { return filepath.Join(dir, inotifyLimits[i].name) }
+			for i, value := range strings.Fields(tt.was) {
+				if err := os.WriteFile(path(i), []byte(value+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var told strings.Builder
+			err := raiseInotify(dir, &told)
+			if (err == nil) != (tt.refused == "") || err != nil && !strings.Contains(err.Error(), tt.refused) {
+				t.Errorf("error: %v", err)
+			}
+			if told.String() != tt.told {
+				t.Errorf("told %q, want %q", told.String(), tt.told)
+			}
+			for i, want := range strings.Fields(tt.want) {
+				if got, _ := os.ReadFile(path(i)); strings.TrimSpace(string(got)) != want {
+					t.Errorf("%s is %q, want %s", path(i), got, want)
+				}
+			}
+		})
 	}
 }
 
