@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"os"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -15,13 +13,10 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
 )
 
-// withOtherKubernetes does the same as withKubelets, but only if a member runs the node image that KIND_OTHER_NODE_IMAGE names: one of
+// withOtherKubernetes does the same as withKubelets. Its specs need a member that runs the node image of KIND_OTHER_NODE_IMAGE: one of
 // Kubernetes 1.35, before MutatingAdmissionPolicy was in version v1, and before pods had the field schedulingGroup.
 func withOtherKubernetes(text string, body func()) bool {
-	if os.Getenv("KIND_OTHER_NODE_IMAGE") == "" {
-		return true
-	}
-	return withKubelets(text, body)
+	return withKubelets(text, func() { Context("with a node image of that version", needsOtherKubernetes, body) })
 }
 
 var _ = withOtherKubernetes("When a member has an earlier Kubernetes", func() {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -29,11 +30,30 @@ var (
 // openMember is a member with the grant any and the namespace policy All, with every provider.
 const openMember = "member-3"
 
-// metByKind returns the label filter for runs with kind. It leaves out every spec that has a label of this file.
-func metByKind() string {
+// needsOtherKubernetes: the spec needs a member of another version of Kubernetes, which kind has if KIND_OTHER_NODE_IMAGE names an image.
+var needsOtherKubernetes = Label("other-kubernetes")
+
+// hasOtherKubernetes reports whether a member runs another version of Kubernetes than the rest.
+func hasOtherKubernetes() bool { return os.Getenv("KIND_OTHER_NODE_IMAGE") != "" }
+
+// needs are the labels of what no clusters of kind have.
+func needs() []Labels {
+	return []Labels{needsAuditLog, needsProcesses, needsOLM, needsSimulation, needsOpenMembers}
+}
+
+// metByKind returns the label filter for runs with kind. It leaves out every spec with a label of what these clusters do not have. A filter
+// of the caller, given, takes the place of the labels in needs; "" means that the caller gave none.
+func metByKind(given string) string {
 	var filter []string
-	for _, need := range []Labels{needsAuditLog, needsProcesses, needsOLM, needsSimulation, needsOpenMembers} {
-		filter = append(filter, "!"+need[0])
+	if given != "" {
+		filter = append(filter, "("+given+")")
+	} else {
+		for _, need := range needs() {
+			filter = append(filter, "!"+need[0])
+		}
+	}
+	if !hasOtherKubernetes() {
+		filter = append(filter, "!"+needsOtherKubernetes[0])
 	}
 	return strings.Join(filter, " && ")
 }

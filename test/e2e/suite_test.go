@@ -46,8 +46,8 @@ func TestEndToEnd(t *testing.T) {
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
 	suite, reporter := GinkgoConfiguration()
-	if provider.Chosen() == provider.Kind && suite.LabelFilter == "" {
-		suite.LabelFilter = metByKind()
+	if provider.Chosen() == provider.Kind {
+		suite.LabelFilter = metByKind(suite.LabelFilter)
 	}
 	RunSpecs(t, "Fairlead", suite, reporter)
 }
