@@ -30,7 +30,7 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	needed, err := s.programs(ctx, o, p)
+	needed, err := s.programs(ctx, o, p, Up)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,10 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 }
 
 // programs returns the names of the programs that the clusters need. If OLM's programs are not built yet, it first starts the clusters
-// without OLM: the user can try them while Up builds OLM's programs.
-func (s *Sandbox) programs(ctx context.Context, o Options, p *progress.Printer) ([]string, error) {
+// without OLM: the user can try them while Up builds OLM's programs. The argument up is the function Up, or one of a test.
+func (s *Sandbox) programs(
+	ctx context.Context, o Options, p *progress.Printer, up func(context.Context, Options, *progress.Printer) (*Sandbox, error),
+) ([]string, error) {
 	earlier, err := readState(s.dir)
 	switch {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
@@ -66,7 +68,7 @@ func (s *Sandbox) programs(ctx context.Context, o Options, p *progress.Printer) 
 	if !built && !earlier.Options.OLM {
 		plain := o
 		plain.OLM = false
-		if _, err := Up(ctx, plain, p); err != nil {
+		if _, err := up(ctx, plain, p); err != nil {
 			return nil, err
 		}
 		p.Note("the clusters run without OLM, and hostctl now builds OLM's programs. To use the clusters from another terminal meanwhile, see `hostctl sandbox env --help`")
