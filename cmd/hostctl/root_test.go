@@ -42,6 +42,21 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+func TestEachShellGetsACompletion(t *testing.T) {
+	for shell, words := range map[string]string{"bash": "complete -o default", "zsh": "#compdef hostctl", "fish": "complete -c hostctl"} {
+		t.Run(shell, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
+			if code := Execute(t.Context(), streams, []string{"completion", shell}); code != exit.Done || errOut.Len() > 0 {
+				t.Errorf("exit code %d: %s", code, errOut.String())
+			}
+			if !strings.Contains(out.String(), words) || !strings.Contains(out.String(), "__complete") {
+				t.Errorf("no completion of %s:\n%.300s", shell, out.String())
+			}
+		})
+	}
+}
+
 func TestHelpListsEachCommandInAGroup(t *testing.T) {
 	var out bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
