@@ -12,4 +12,6 @@
 //   - objects that no user has touched still have the resourceVersion from the end of the first stage, so nothing wrote them;
 //   - a Deployment is as at the end of the first stage: its generation, the last write by Fairlead, its pods and their restarts (workload.go);
 //   - no list of shared intents is left.
+//
+// After a failure it saves the managers' logs, the wrappers and the Deliveries in _artifacts/skew/failure (failure.go).
 package main

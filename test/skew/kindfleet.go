@@ -4,12 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
 )
 
@@ -67,6 +69,14 @@ func (f *kindFleet) members() []string { return f.clusters.MemberNames() }
 
 // config implements installation.
 func (f *kindFleet) config(name string) (*rest.Config, error) { return f.clusters.RESTConfig(name) }
+
+// provider implements installation.
+func (f *kindFleet) provider() (provider.Provider, error) {
+	if f.clusters == nil {
+		return nil, errors.New("kind has made no clusters")
+	}
+	return f.clusters, nil
+}
 
 // down implements installation.
 func (f *kindFleet) down(ctx context.Context, keep bool, p *progress.Printer) error {

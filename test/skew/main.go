@@ -90,6 +90,7 @@ func goThrough(ctx context.Context, on installation, p *progress.Printer) error 
 		found, err := goOn(ctx, up, step)
 		if err != nil {
 			step.Fail(err)
+			f.saveFailure(ctx, err, p)
 			return fmt.Errorf("stage %d (%s): %w", i+1, s, err)
 		}
 		step.Donef("stage %d of %d, %s: %s", i+1, len(stages), s, found)

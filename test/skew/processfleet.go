@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 // processFleet is a sandbox, in which managers and collectors are processes of this machine.
@@ -53,6 +54,15 @@ func (f *processFleet) config(name string) (*rest.Config, error) {
 		return nil, err
 	}
 	return box.RESTConfig(name)
+}
+
+// provider implements installation.
+func (f *processFleet) provider() (provider.Provider, error) {
+	box, err := sandbox.Open(f.name)
+	if err != nil {
+		return nil, err
+	}
+	return provider.OfSandbox{Sandbox: box}, nil
 }
 
 // down implements installation.

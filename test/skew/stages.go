@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 // The programs of Fairlead.
@@ -60,6 +61,8 @@ type installation interface {
 	members() []string
 	// config returns an administrator's configuration for the host, or for the member with this name.
 	config(name string) (*rest.Config, error)
+	// provider returns the clusters, or an error if there are none yet.
+	provider() (provider.Provider, error)
 	// down takes the clusters down, unless keep is true.
 	down(ctx context.Context, keep bool, p *progress.Printer) error
 }
