@@ -10,6 +10,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -66,6 +67,9 @@ func build(t *testing.T, r buildInfo, root string) v1.Image {
 	return image
 }
 
+// collectorMost is the largest size of the files in the collector's image, in bytes. Every member has to pull that image.
+const collectorMost = 45_000_000
+
 func digest(t *testing.T, of interface{ Digest() (v1.Hash, error) }) string {
 	t.Helper()
 	d, err := of.Digest()
@@ -110,8 +114,13 @@ func TestAnImageHoldsAStaticBinaryAndNothingThatRuns(t *testing.T) {
 	}
 	files := unpack(t, image)
 	var names []string
-	for file := range files {
+	size := 0
+	for file, content := range files {
 		names = append(names, file)
+		size += len(content)
+	}
+	if size > collectorMost {
+		t.Errorf("the files in the collector's image have %d bytes, and %d are allowed: look for a new dependency of cmd/collector", size, collectorMost)
 	}
 	slices.Sort(names)
 	want := []string{"collector", "etc/passwd", "etc/ssl/certs/ca-certificates.crt", "usr/share/sbom/collector.spdx.json"}
@@ -195,9 +204,20 @@ func built(t *testing.T) (map[string]v1.ImageIndex, map[string]v1.Image) {
 func TestImagesAreWrittenAndPushed(t *testing.T) {
 	indexes, images := built(t)
 	out := filepath.Join(t.TempDir(), "images")
+	var told strings.Builder
 	for range 2 { // the second time, write replaces the files of the first
-		if err := tested.write(out, indexes, images, io.Discard); err != nil {
+		told.Reset()
+		if err := tested.write(out, indexes, images, &told); err != nil {
 			t.Fatal(err)
+		}
+	}
+	for file := range images {
+		written, err := os.Stat(filepath.Join(out, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := fmt.Sprintf("  %s: %.1f MB\n", file, float64(written.Size())/1e6); !strings.Contains(told.String(), line) {
+			t.Errorf("%q is not in:\n%s", line, told.String())
 		}
 	}
 	tag, err := name.NewTag("fairlead/manager:v0.0.0-dev-0123456789ab")

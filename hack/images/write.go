@@ -26,7 +26,7 @@ func archive(program, arch string) string { return program + "-linux-" + arch + 
 func (r buildInfo) tag() string { return strings.ReplaceAll(r.version, "+", "-") }
 
 // write writes all images into the folder out: an OCI layout of all images in oci/, and one archive for each program and architecture. It
-// first fills a new folder, and then replaces out with this folder.
+// first fills a new folder, and then replaces out with this folder. It tells the size of each archive, whose layers are compressed.
 func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images map[string]v1.Image, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
@@ -62,6 +62,11 @@ func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images ma
 			if err := tarball.WriteToFile(filepath.Join(next, file), ref, images[file]); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
+			written, err := os.Stat(filepath.Join(next, file))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(progress, "  %s: %.1f MB\n", file, float64(written.Size())/1e6)
 		}
 		digest, err := index.Digest()
 		if err != nil {
