@@ -83,9 +83,9 @@ builds() {
 	for arch in amd64 arm64; do
 		CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build ./... >&2 || return 1
 	done
-	for arch in amd64 arm64; do
-		# Users run hostctl on laptops. Only its command sandbox needs Linux.
-		CGO_ENABLED=0 GOOS=darwin GOARCH=$arch go build -o /dev/null ./cmd/hostctl >&2 || return 1
+	# Users run hostctl on laptops. Only its command sandbox needs Linux. These are the other platforms of hack/release.
+	for platform in darwin/amd64 darwin/arm64 windows/amd64; do
+		CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} go build -o /dev/null ./cmd/hostctl >&2 || return 1
 	done
 }
 
@@ -114,7 +114,7 @@ check 'the tests that docs/guarantees.md and SECURITY.md name exist' 'replace th
 check 'docs/design.md and docs/guarantees.md have no line over 160 characters outside tables' 'break the lines above' long_lines
 check 'every package has a doc.go' 'say in doc.go what the package holds, and define its words' without_doc
 check 'config/default and charts/fairlead give the same objects' 'correct the objects that the lines above name; make generate writes the copies' compare_manifests
-check 'everything builds for linux/amd64 and linux/arm64, and hostctl for darwin' 'correct the errors above' builds
+check 'everything builds for linux/amd64 and linux/arm64, and hostctl for darwin and windows' 'correct the errors above' builds
 check 'go vet finds nothing' 'correct the errors above' vets
 
 if [ -n "$failed" ]; then
