@@ -344,6 +344,9 @@ const (
 	// ReasonOperatorGroupExists surfaces when the namespace on the member already has an OperatorGroup of another owner.
 	// With two of them, OLM installs nothing there.
 	ReasonOperatorGroupExists = "OperatorGroupExists"
+	// ReasonInstallPlanTimedOut surfaces when OLM has been executing the InstallPlan of a Subscription with a target for more
+	// than ten minutes. OLM tries again without end, for example while it lacks a permission.
+	ReasonInstallPlanTimedOut = "InstallPlanTimedOut"
 	// ReasonStatusMissing surfaces while a ClusterExtension has no status, because no operator-controller (OLM v1) has
 	// processed it.
 	ReasonStatusMissing = "StatusMissing"

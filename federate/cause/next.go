@@ -129,6 +129,7 @@ var steps = map[string]step{
 	v1alpha1.ReasonInstallPlanMissing:  {"delete the Subscription and its CSV on the member: the manager pushes the Subscription again", ofObjects},
 	v1alpha1.ReasonVersionPending:      {"wait until the first wave reports one version; `hostctl rollout status $WRAPPER` shows why it may take long", ofObjects},
 	v1alpha1.ReasonUpgradeSkipsTarget:  {"choose a targetCSV that the channel reaches; with `approve: Latest` run `hostctl rollout retry $WRAPPER`", ofObjects},
+	v1alpha1.ReasonInstallPlanTimedOut: {"look on the member at the status of the InstallPlan, and give OLM what its message says is missing", ofObjects},
 	v1alpha1.ReasonTargetNotInCatalog:  {"correct targetCSV or the channel, or update the catalog of the member", ofObjects},
 	v1alpha1.ReasonAheadOfTarget:       {"raise targetCSV, or remove the operator on the member", ofObjects},
 	v1alpha1.ReasonReinstallAnnounced:  {"wait; to keep the operator, set spec.upgrade.rollback: Never within 30 s", ofObjects},
@@ -153,7 +154,7 @@ var steps = map[string]step{
 	inProgress:    {progresses, ""},
 
 	transientFailure:           {"look on the member at the pod of the CatalogSource, and at the address in the message", ""},
-	installPlanFailed:          {"look on the member at the status of the InstallPlan, and correct what its message says", ""},
+	installPlanFailed:          {"correct what the status of the InstallPlan on the member says, then delete the Subscription and its CSV there: OLM does not try a failed plan again", ""},
 	catalogSourcesUnhealthy:    {"look on the member at the CatalogSource that the message names, or at all of them, and their pods: OLM resolves nothing while a catalog does not answer", ""},
 	requirementsNotMet:         {"give the member what the message names: a newer Kubernetes, a CRD or a permission; or choose another version of the operator", ""},
 	resolutionFailed:           {"correct package, channel or version of the Subscription, or the catalog, as OLM's message says", ""},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -107,14 +106,8 @@ func (e *extension) judge(lasted time.Duration) Verdict {
 	return healthy()
 }
 
-// IsBlocked reports whether an object in a Delivery's status can become healthy only after a person acts. It is true only for a
-// ClusterExtension of OLM v1, because the reason Blocked of another kind may mean something else.
-func IsBlocked(o *v1alpha1.ObjectStatus) bool {
-	return o.Health == v1alpha1.Degraded && o.Reason == v1alpha1.ReasonBlocked && schema.GroupKind{Group: o.Group, Kind: o.Kind} == kindClusterExtension
-}
-
 // blocked returns the verdict on an extension that OLM does not try again. OLM has several reasons for that. The verdict
-// always has the reason Blocked, because IsBlocked recognizes only this reason.
+// always has the reason Blocked, because IsBlocked recognizes only this reason of a ClusterExtension.
 func (e *extension) blocked(lasted time.Duration) Verdict {
 	words := e.progressing.words()
 	if e.progressing.reason != v1alpha1.ReasonBlocked {

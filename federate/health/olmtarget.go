@@ -169,7 +169,7 @@ func lacksTarget(c condition, target string) bool {
 }
 
 // judgePlan judges a Subscription whose InstallPlan OLM is executing. OLM never ends a plan for which it lacks a
-// permission. So for a Subscription with a target, a plan that takes longer than olmDeadline is Degraded.
+// permission. So for a Subscription with a target, a plan that takes longer than olmDeadline has timed out, and IsBlocked is true.
 func judgePlan(sub, plan *unstructured.Unstructured, target string, now time.Time) Verdict {
 	said := "InstallPlan " + plan.GetName() + " is " + text(plan.Object, "status", "phase")
 	if target == "" {
@@ -189,7 +189,11 @@ func judgePlan(sub, plan *unstructured.Unstructured, target string, now time.Tim
 	if since.IsZero() { // OLM has not begun to execute the plan
 		return progressing(v1alpha1.ReasonInstalling, said)
 	}
-	return underWay(v1alpha1.ReasonInstalling, said, now.Sub(since))
+	v := underWay(v1alpha1.ReasonInstalling, said, now.Sub(since))
+	if v.Health == v1alpha1.Degraded {
+		v.Reason = v1alpha1.ReasonInstallPlanTimedOut
+	}
+	return v
 }
 
 // withDetail appends ": detail" to a sentence, unless detail is "".

@@ -213,24 +213,24 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "InstallPlan install-2 is Installing: retrying execution due to error: roles is forbidden",
 			},
 		},
-		"is degraded when an approved plan hangs": {
+		"is blocked when an approved plan hangs": {
 			sub:  offered("db.v1.0.0", "db.v1.1.0"),
 			plan: runs("{phase: Installing, startTime: '" + ago(10*time.Minute) + "', message: roles is forbidden}"),
 			want: health.Verdict{
-				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstalling,
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstallPlanTimedOut,
 				Message: "InstallPlan install-2 is Installing: roles is forbidden (for more than 10m0s)",
 			},
 		},
-		"is degraded when the bundles of an approved plan are not found": {
+		"is blocked when the bundles of an approved plan are not found": {
 			sub: "{state: UpgradePending, currentCSV: db.v1.2.0, installPlanRef: {name: install-2}, conditions: [{type: InstallPlanPending, status: 'True', " +
 				"reason: Installing, message: 'unpack job not completed.', lastTransitionTime: '" + ago(time.Hour) + "'}]}",
 			plan: runs("{phase: Installing}"),
 			want: health.Verdict{
-				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstalling,
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstallPlanTimedOut,
 				Message: "InstallPlan install-2 is Installing: unpack job not completed. (for more than 10m0s)",
 			},
 		},
-		"has OLM's message why an InstallPlan failed": {
+		"is blocked when an InstallPlan has failed, with OLM's message": {
 			sub: "{state: UpgradePending, installedCSV: db.v1.0.0, currentCSV: db.v1.1.0, installPlanRef: {name: install-2}, conditions: [" +
 				"{type: InstallPlanFailed, status: 'True', reason: InstallComponentFailed, message: no such kind, lastTransitionTime: '" + ago(time.Minute) + "'}]}",
 			plan: runs("{phase: Failed, startTime: '" + ago(time.Minute) + "'}"),
@@ -333,6 +333,11 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			test.want.Target, test.want.Offered = got.Target, got.Offered // see TestWhatOLMOffers
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
+			}
+			line := &v1alpha1.ObjectStatus{Group: "operators.coreos.com", Kind: "Subscription", Name: "db", Health: got.Health, Reason: got.Reason}
+			blocked := health.IsBlocked(line, []v1alpha1.ObservedSubscription{{Name: "db", TargetCSV: got.Target}})
+			if strings.HasPrefix(name, "is blocked ") != blocked {
+				t.Errorf("only a person can help: %t", blocked)
 			}
 		})
 	}

@@ -190,7 +190,7 @@ func notReinstalled(m *Member) (v1alpha1.ClusterStatus, bool) {
 		return v1alpha1.ClusterStatus{}, false
 	}
 	if m.Status != nil {
-		if worst := worstObject(m.Status.Objects); worst != nil && worst.Health == v1alpha1.Degraded && worst.Kind != "Subscription" {
+		if worst := worstObject(m.Status); worst != nil && worst.Health == v1alpha1.Degraded && worst.Kind != "Subscription" {
 			return v1alpha1.ClusterStatus{}, false
 		}
 	}
@@ -244,7 +244,7 @@ func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
 		line := v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy, Reason: v1alpha1.ReasonDrifted, Message: driftWords(o)}
 		if m.RepairsDrift {
 			line.State = v1alpha1.StateProgressing
-		} else if worst := worstObject(m.Status.Objects); m.Withheld || worst != nil && stateOf[worst.Health] != "" {
+		} else if worst := worstObject(m.Status); m.Withheld || worst != nil && stateOf[worst.Health] != "" {
 			// The manager only reports drift here. A removal that waits, or an object that is not healthy, is more
 			// urgent, so a later rule makes the line.
 			return v1alpha1.ClusterStatus{}, false

@@ -90,7 +90,7 @@ func kindAwaited(m *Member) string {
 	if m.Status == nil || !m.Held {
 		return ""
 	}
-	if worst := worstObject(m.Status.Objects); worst != nil {
+	if worst := worstObject(m.Status); worst != nil {
 		return worst.Kind
 	}
 	return ""

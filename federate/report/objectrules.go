@@ -23,7 +23,7 @@ func unapproved(m *Member) (v1alpha1.ClusterStatus, bool) {
 	if m.Unapproved.Reason == "" || m.Status == nil {
 		return v1alpha1.ClusterStatus{}, false
 	}
-	if worst := worstObject(m.Status.Objects); worst != nil && worst.Health == v1alpha1.Degraded {
+	if worst := worstObject(m.Status); worst != nil && worst.Health == v1alpha1.Degraded {
 		return v1alpha1.ClusterStatus{}, false
 	}
 	pending := slices.ContainsFunc(m.Status.Objects, func(o v1alpha1.ObjectStatus) bool { return o.Reason == v1alpha1.ReasonInstallPlanPending })
@@ -34,7 +34,7 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 	if m.Status == nil {
 		return v1alpha1.ClusterStatus{}, false
 	}
-	worst := worstObject(m.Status.Objects)
+	worst := worstObject(m.Status)
 	if worst == nil || stateOf[worst.Health] == "" {
 		return v1alpha1.ClusterStatus{}, false
 	}
@@ -43,7 +43,7 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 		words += ": " + worst.Message
 	}
 	state := stateOf[worst.Health]
-	if health.IsBlocked(worst) {
+	if health.IsBlocked(worst, m.Status.Subscriptions) {
 		state = v1alpha1.StateStalled
 	}
 	return v1alpha1.ClusterStatus{State: state, Reason: worst.Reason, Message: words}, true
@@ -62,11 +62,11 @@ func deprecated(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{}, false
 }
 
-func worstObject(objects []v1alpha1.ObjectStatus) *v1alpha1.ObjectStatus {
+func worstObject(status *v1alpha1.DeliveryStatus) *v1alpha1.ObjectStatus {
 	var worst *v1alpha1.ObjectStatus
-	for i := range objects {
-		o := &objects[i]
-		if worst == nil || rank(o) > rank(worst) {
+	for i := range status.Objects {
+		o := &status.Objects[i]
+		if worst == nil || rank(o, status.Subscriptions) > rank(worst, status.Subscriptions) {
 			worst = o
 		}
 	}
@@ -75,9 +75,9 @@ func worstObject(objects []v1alpha1.ObjectStatus) *v1alpha1.ObjectStatus {
 
 // rank orders the objects of a member: the line of the member shows the first one with the highest rank. A Degraded object has a
 // lower rank than other Degraded objects if its reason may be only a consequence of another object's state.
-func rank(o *v1alpha1.ObjectStatus) int {
+func rank(o *v1alpha1.ObjectStatus, subscriptions []v1alpha1.ObservedSubscription) int {
 	switch {
-	case health.IsBlocked(o):
+	case health.IsBlocked(o, subscriptions):
 		return 5
 	case o.Health == v1alpha1.Degraded && !cause.IsConsequence(o.Reason):
 		return 4

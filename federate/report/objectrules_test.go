@@ -38,7 +38,7 @@ func TestTheLineShowsTheCauseAndNotItsConsequence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 2 { // the order of the objects does not matter
-				if got := worstObject(test.objects); got.Name != test.want {
+				if got := worstObject(&v1alpha1.DeliveryStatus{Objects: test.objects}); got.Name != test.want {
 					t.Errorf("%s %s", got.Name, got.Reason)
 				}
 				slices.Reverse(test.objects)

@@ -88,6 +88,25 @@ func TestTheLineOfAMember(t *testing.T) {
 		"an object of another kind with the same word": {m: with(func(m *Member) {
 			m.Status = judged(v1alpha1.ObjectStatus{Group: "example.com", Kind: "ClusterExtension", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonBlocked})
 		}), state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonBlocked},
+		"an InstallPlan on the way to a target that has failed": {
+			m: with(func(m *Member) {
+				m.Status = judged(v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: v1alpha1.Degraded, Reason: "BackoffLimitExceeded"},
+					v1alpha1.ObjectStatus{Group: "operators.coreos.com", Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: "InstallPlanFailed", Message: "no such kind"})
+				m.Status.Subscriptions = []v1alpha1.ObservedSubscription{{Name: "db", TargetCSV: "db.v1.1.0"}}
+			}), state: v1alpha1.StateStalled, reason: "InstallPlanFailed", words: "Subscription db: no such kind",
+		},
+		"an InstallPlan on the way to a target that OLM does not finish": {
+			m: with(func(m *Member) {
+				m.Status = judged(v1alpha1.ObjectStatus{Group: "operators.coreos.com", Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstallPlanTimedOut})
+				m.Status.Subscriptions = []v1alpha1.ObservedSubscription{{Name: "db", TargetCSV: "db.v1.1.0"}}
+			}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInstallPlanTimedOut,
+		},
+		"an InstallPlan of a Subscription without a target that has failed": {
+			m: with(func(m *Member) {
+				m.Status = judged(v1alpha1.ObjectStatus{Group: "operators.coreos.com", Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: "InstallPlanFailed"})
+				m.Status.Subscriptions = []v1alpha1.ObservedSubscription{{Name: "db"}}
+			}), state: v1alpha1.StateDegraded, reason: "InstallPlanFailed",
+		},
 		"a healthy object that is deprecated": {m: with(func(m *Member) {
 			m.Status = judged(v1alpha1.ObjectStatus{Kind: "ClusterExtension", Name: "db", Health: v1alpha1.Healthy, Reason: v1alpha1.ReasonDeprecated, Message: "use db2"})
 		}), state: v1alpha1.StateHealthy, reason: v1alpha1.ReasonDeprecated, words: "ClusterExtension db: use db2"},
