@@ -162,7 +162,15 @@ func (t *Target) describe(p *progress, w v1alpha1.Wrapper) {
 		case v1alpha1.SuspendNone: // the manager has not seen it yet
 		}
 	}
-	p.WaitsForPerson = p.isStopped() || p.WaitingFor == v1alpha1.ReasonWaveNeedsApproval || p.WaitingFor == v1alpha1.ReasonSuspended
+	p.WaitsForPerson = p.isStopped() || p.WaitingFor == v1alpha1.ReasonWaveNeedsApproval || p.WaitingFor == v1alpha1.ReasonSuspended || p.membersWait(w.WrapperStatus())
+}
+
+// membersWait reports whether members wait for a person, with or without a rollout: for the approval of a removal or of an InstallPlan,
+// because they are on hold, or because a new version waits while the wrapper is suspended.
+func (p *progress) membersWait(status *v1alpha1.WrapperStatus) bool {
+	return ptr.Deref(status.Counts.Held, 0) > 0 ||
+		slices.ContainsFunc(p.Clusters, func(c clusterLine) bool { return c.Reason == v1alpha1.ReasonApprovalRequired }) ||
+		slices.ContainsFunc(p.Versions, func(s v1alpha1.SubscriptionVersion) bool { return s.Reason == v1alpha1.ReasonSuspended })
 }
 
 func (p *progress) isStopped() bool {

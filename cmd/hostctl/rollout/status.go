@@ -54,8 +54,8 @@ With -w it shows every change until the rollout is Complete, Paused or RolledBac
 Stalled. On a terminal it draws the table again. In a pipe it prints a line for each change.
 
 Exit codes: 0 if the rollout is Complete or goes on by itself, 4 if it waits for a person: for the approval of a wave, because the
-wrapper is suspended, or because the rollout has failed. Without a rollout, 4 if the wrapper is Stalled, suspended, or waits for an
-Approval.`,
+wrapper is suspended, because the rollout has failed, or because clusters are Held or wait for the approval of an InstallPlan. Without a
+rollout, 4 if the wrapper is Stalled or suspended, or if clusters wait as above.`,
 		Example: `  hostctl rollout status shop -n shop
   hostctl rollout status cfed/fast -w`,
 		Args: cobra.ExactArgs(1),

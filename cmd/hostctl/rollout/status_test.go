@@ -78,7 +78,15 @@ func TestStatusNamesTheReasonOfAWaitAndTheRemedy(t *testing.T) {
 		"a cluster that is not healthy yet": {func(w *v1alpha1.Federated) {
 			w.Status.Rollout.WaitingFor, w.Status.Rollout.WaitingForCluster = v1alpha1.ReasonNotHealthy, "north"
 		}, exit.Done, "waiting for cluster north to become healthy (NotHealthy)"},
-		"complete":                    {finished, exit.Done, "3 of 3 clusters updated\nFederated shop/web: the rollout of fed-web-4 is Complete since 2m\n"},
+		"complete": {finished, exit.Done, "3 of 3 clusters updated\nFederated shop/web: the rollout of fed-web-4 is Complete since 2m\n"},
+		"a removal that waits for an approval": {func(w *v1alpha1.Federated) {
+			finished(w)
+			w.Status.Clusters[0].State, w.Status.Clusters[0].Reason, w.Status.Counts.Held = v1alpha1.StateHeld, v1alpha1.ReasonRemovalNeedsApproval, new(int32(1))
+		}, exit.Waits, "RemovalNeedsApproval"},
+		"an InstallPlan that a person approves": {func(w *v1alpha1.Federated) {
+			finished(w)
+			w.Status.Clusters[0].Reason = v1alpha1.ReasonApprovalRequired
+		}, exit.Waits, "ApprovalRequired"},
 		"a status of an earlier spec": {func(w *v1alpha1.Federated) { w.Generation++ }, exit.Done, "has not acted on the present spec yet"},
 		"lines that were left out":    {func(w *v1alpha1.Federated) { w.Status.ClustersOmitted = 7 }, exit.Waits, "7 more clusters have no line"},
 	} {

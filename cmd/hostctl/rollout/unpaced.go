@@ -4,12 +4,10 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
@@ -32,9 +30,7 @@ func (t *Target) describeUnpaced(p *progress, w v1alpha1.Wrapper) {
 		p.WaitingFor = ready.Reason
 	}
 	p.stalled = meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled)
-	p.WaitsForPerson = p.stalled || ptr.Deref(status.Counts.Held, 0) > 0 ||
-		slices.ContainsFunc(p.Clusters, func(c clusterLine) bool { return c.Reason == v1alpha1.ReasonApprovalRequired }) ||
-		slices.ContainsFunc(p.Versions, func(s v1alpha1.SubscriptionVersion) bool { return s.Reason == v1alpha1.ReasonSuspended })
+	p.WaitsForPerson = p.stalled || p.membersWait(status)
 }
 
 // unpacedSentence returns the sentence for a wrapper without a rollout. The method sentence calls it.
