@@ -74,7 +74,7 @@ func Readiness(before, after *v1alpha1.WrapperStatus, deleting bool) (all []Even
 }
 
 // Rollout returns an event when a rollout begins, a wave begins or needs an approval, or the rollout fails or
-// ends. approve is the command that approves the rollout.
+// ends. It returns two when a rollout begins with a wave that needs an approval. approve is the command that approves the rollout.
 func Rollout(before, after *v1alpha1.RolloutStatus, approve string) []Event {
 	warn := func(reason string) []Event {
 		return []Event{{kind: corev1.EventTypeWarning, reason: reason, action: "Rollout", note: report.NewRollout(after, approve).Message}}
@@ -83,17 +83,22 @@ func Rollout(before, after *v1alpha1.RolloutStatus, approve string) []Event {
 		return []Event{{kind: corev1.EventTypeNormal, reason: reason, action: "Rollout", note: fmt.Sprintf(note, args...)}}
 	}
 	isNew := before.ID != after.ID
+	turned := isNew || before.State != after.State
 	switch {
-	case after.State == v1alpha1.RolloutPaused && (isNew || before.State != after.State):
+	case after.State == v1alpha1.RolloutPaused && turned:
 		return warn(v1alpha1.ReasonRolloutPaused)
-	case after.State == v1alpha1.RolloutRollingBack && (isNew || before.State != after.State):
+	case after.State == v1alpha1.RolloutRollingBack && turned:
 		return warn(v1alpha1.ReasonRolloutRollsBack)
-	case after.State == v1alpha1.RolloutRolledBack && (isNew || before.State != after.State):
+	case after.State == v1alpha1.RolloutRolledBack && turned:
 		return warn(v1alpha1.ReasonRolloutRolledBack)
-	case after.State == v1alpha1.RolloutComplete && (isNew || before.State != after.State):
+	case after.State == v1alpha1.RolloutComplete && turned:
 		return say(v1alpha1.ReasonRolloutComplete, "all waves of the rollout of revision %s have passed", after.Revision)
 	case isNew:
-		return say(v1alpha1.ReasonRolloutBegan, "the rollout of revision %s begins with wave %s (rollout id %s)", after.Revision, after.Wave, after.ID)
+		began := say(v1alpha1.ReasonRolloutBegan, "the rollout of revision %s begins with wave %s (rollout id %s)", after.Revision, after.Wave, after.ID)
+		if after.WaitingFor == v1alpha1.ReasonWaveNeedsApproval {
+			return append(began, say(v1alpha1.ReasonWaveNeedsApproval, "%s", report.NewRollout(after, approve).Message)...)
+		}
+		return began
 	case after.Wave != "" && after.Begun == v1alpha1.Yes && (before.Wave != after.Wave || before.Begun != v1alpha1.Yes):
 		return say(v1alpha1.ReasonWaveBegan, "wave %s of the rollout of revision %s begins", after.Wave, after.Revision)
 	case before.Wave != after.Wave && after.WaitingFor == v1alpha1.ReasonWaveNeedsApproval:

@@ -3,6 +3,7 @@
 package wrapperevents
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,11 +59,15 @@ func TestWhichEventAChangeOfARolloutHas(t *testing.T) {
 	canary := status("a", v1alpha1.RolloutProgressing, "canary", v1alpha1.Yes)
 	waiting := status("a", v1alpha1.RolloutProgressing, "rest", "")
 	waiting.WaitingFor = v1alpha1.ReasonWaveNeedsApproval
+	manual := status("b", v1alpha1.RolloutProgressing, "canary", "")
+	manual.WaitingFor = v1alpha1.ReasonWaveNeedsApproval
 	for name, test := range map[string]struct {
 		before, after v1alpha1.RolloutStatus
 		want          string
 	}{
-		"a rollout begins":          {after: canary, want: corev1.EventTypeNormal + " " + v1alpha1.ReasonRolloutBegan},
+		"a rollout begins": {after: canary, want: corev1.EventTypeNormal + " " + v1alpha1.ReasonRolloutBegan},
+		"its first wave needs an Approval": {before: canary, after: manual,
+			want: corev1.EventTypeNormal + " " + v1alpha1.ReasonRolloutBegan + ", " + corev1.EventTypeNormal + " " + v1alpha1.ReasonWaveNeedsApproval},
 		"nothing changes":           {before: canary, after: canary},
 		"a wave begins":             {before: canary, after: status("a", v1alpha1.RolloutProgressing, "rest", v1alpha1.Yes), want: corev1.EventTypeNormal + " " + v1alpha1.ReasonWaveBegan},
 		"a wave needs an Approval":  {before: canary, after: waiting, want: corev1.EventTypeNormal + " " + v1alpha1.ReasonWaveNeedsApproval},
@@ -73,11 +78,11 @@ func TestWhichEventAChangeOfARolloutHas(t *testing.T) {
 		"another rollout is paused": {before: status("a", v1alpha1.RolloutPaused, "", ""), after: status("b", v1alpha1.RolloutPaused, "", ""), want: corev1.EventTypeWarning + " " + v1alpha1.ReasonRolloutPaused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ""
+			var all []string
 			for _, e := range Rollout(&test.before, &test.after, "hostctl approve web") {
-				got += e.kind + " " + e.reason
+				all = append(all, e.kind+" "+e.reason)
 			}
-			if got != test.want {
+			if got := strings.Join(all, ", "); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
