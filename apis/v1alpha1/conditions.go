@@ -93,7 +93,7 @@ const (
 	// operator. The manager then takes none of them.
 	ReasonVersionsDiffer = "VersionsDiffer"
 	// ReasonApprovalOutdated surfaces as an event when an Approval does not count, because it names another rollout or
-	// revision than the present one.
+	// revision than the present one, or a wave that spec.rollout does not have.
 	ReasonApprovalOutdated = "ApprovalOutdated"
 	// ReasonAllUpdated surfaces when every placed member has the update revision, and the wrapper has left all other
 	// members.

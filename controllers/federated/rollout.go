@@ -102,15 +102,17 @@ func (p *reconciliation) setTargets(ctx context.Context, old earlierRevisions, m
 }
 
 // rolloutApprovals returns the Approvals (Wave, Skip and Retry) of the present rollout. For an Approval of another
-// rollout it records an event, once. It records none for an Approval that is older than the present wave: such an
+// rollout, or of a wave that spec.rollout does not have, it records an event, once. It records none for an Approval that is older than the present wave: such an
 // Approval may have counted for an earlier rollout.
 func (p *reconciliation) rolloutApprovals(state *rollout.State) rollout.Approvals {
-	counted, outdated := rolloutstate.Approvals(p.approvals, state)
+	strategy := rollout.StrategyOf(&p.wrapper.WrapperSpec().Rollout)
+	waves := strategy.WaveNames()
+	counted, outdated := rolloutstate.Approvals(p.approvals, state, waves)
 	for _, a := range outdated {
 		if state.ID == "" || !p.rollouts.IsNewlyOutdated(p.key, a.Name) || !a.CreationTimestamp.After(state.Since) {
 			continue
 		}
-		wrapperevents.Record(p.events, p.wrapper, wrapperevents.Outdated(a, state))
+		wrapperevents.Record(p.events, p.wrapper, wrapperevents.Outdated(a, state, waves))
 	}
 	return counted
 }

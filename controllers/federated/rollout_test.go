@@ -61,6 +61,7 @@ func TestWhichApprovalsCountForARollout(t *testing.T) {
 		approve("retry-1", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRetry, Rollout: "a", Revision: "r2"}, 1),
 		approve("other-rollout", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowWave, Rollout: "b", Revision: "r2", Wave: "canary"}, 0),
 		approve("other-revision", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowSkip, Rollout: "a", Revision: "r1", Clusters: []string{"north"}}, 0),
+		approve("unknown-wave", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowWave, Rollout: "a", Revision: "r2", Wave: "rset"}, 0),
 		approve("removal", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRemoval, Clusters: []string{"south"}}, 0),
 	}}
 	for range 2 {
@@ -69,8 +70,21 @@ func TestWhichApprovalsCountForARollout(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	if outdated := len(r.events.(*events.FakeRecorder).Events); outdated != 2 { //nolint:forcetypeassert // host uses a FakeRecorder
-		t.Errorf("%d events report Approvals as outdated", outdated)
+	recorded := r.events.(*events.FakeRecorder).Events //nolint:forcetypeassert // host uses a FakeRecorder
+	close(recorded)
+	var told []string
+	for note := range recorded {
+		told = append(told, note)
+	}
+	if diff := cmp.Diff([]string{
+		"Warning ApprovalOutdated Approval other-rollout does not count: it is for rollout b of r2, and the present rollout is a of r2. " +
+			"Run `kubectl delete approval other-rollout -n shop`, and approve the present rollout",
+		"Warning ApprovalOutdated Approval other-revision does not count: it is for rollout a of r1, and the present rollout is a of r2. " +
+			"Run `kubectl delete approval other-revision -n shop`, and approve the present rollout",
+		"Warning ApprovalOutdated Approval unknown-wave does not count: its spec.wave is rset, and spec.rollout has no wave of this name. " +
+			"Run `kubectl delete approval unknown-wave -n shop`, and approve one of the waves rest",
+	}, told); diff != "" {
+		t.Errorf("events about Approvals that do not count (-want +got):\n%s", diff)
 	}
 }
 

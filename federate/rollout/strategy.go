@@ -50,6 +50,23 @@ type Strategy struct {
 	OnFailure FailureAction
 }
 
+// addsRest reports whether Compile adds the wave Rest, because no wave selects every remaining member.
+func (s *Strategy) addsRest() bool {
+	return !slices.ContainsFunc(s.Waves, func(w Wave) bool { return w.Clusters == nil })
+}
+
+// WaveNames returns the names of the waves in order, also of the wave that Compile adds.
+func (s *Strategy) WaveNames() []string {
+	names := make([]string, 0, len(s.Waves)+1)
+	for i := range s.Waves {
+		names = append(names, s.Waves[i].Name)
+	}
+	if s.addsRest() {
+		names = append(names, Rest)
+	}
+	return names
+}
+
 // Wave is one group of members.
 type Wave struct {
 	Name     string
@@ -155,7 +172,7 @@ func Compile(s Strategy) (*Plan, error) {
 		}
 		identity = append(identity, []byte(w.Name), clusters)
 	}
-	if !slices.ContainsFunc(s.Waves, func(w Wave) bool { return w.Clusters == nil }) {
+	if s.addsRest() {
 		every, _ := selection.New(nil) // nil has no selector that could be wrong
 		p.waves = append(p.waves, compiledWave{Wave{Name: Rest}, every})
 	}

@@ -3,13 +3,15 @@
 package rolloutstate
 
 import (
+	"slices"
+
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 )
 
-// Approvals returns the Approvals (Wave, Skip and Retry) that count for a rollout, and those that are for another
-// rollout.
-func Approvals(approvals []v1alpha1.Approval, state *rollout.State) (counted rollout.Approvals, outdated []*v1alpha1.Approval) {
+// Approvals returns the Approvals (Wave, Skip and Retry) that count for a rollout with these waves, and those that are for another
+// rollout or for a wave that it does not have.
+func Approvals(approvals []v1alpha1.Approval, state *rollout.State, waves []string) (counted rollout.Approvals, outdated []*v1alpha1.Approval) {
 	for i := range approvals {
 		a := &approvals[i]
 		switch a.Spec.Allow {
@@ -20,7 +22,8 @@ func Approvals(approvals []v1alpha1.Approval, state *rollout.State) (counted rol
 		switch {
 		case a.DeletionTimestamp != nil:
 			continue
-		case a.Spec.Rollout != state.ID || a.Spec.Revision != state.Revision:
+		case a.Spec.Rollout != state.ID || a.Spec.Revision != state.Revision,
+			a.Spec.Allow == v1alpha1.AllowWave && !slices.Contains(waves, a.Spec.Wave):
 			outdated = append(outdated, a)
 			continue
 		}

@@ -120,8 +120,14 @@ func Versions(before, after *v1alpha1.UpgradeStatus) (all []Event) {
 	return all
 }
 
-// Outdated returns the event for an Approval that names another rollout than the present one.
-func Outdated(a *v1alpha1.Approval, state *rollout.State) Event {
+// Outdated returns the event for an Approval that names another rollout than the present one, or a wave that the present one does not
+// have. The parameter waves has the names of the waves.
+func Outdated(a *v1alpha1.Approval, state *rollout.State, waves []string) Event {
+	if a.Spec.Rollout == state.ID && a.Spec.Revision == state.Revision {
+		return Event{kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonApprovalOutdated, action: "Rollout", note: fmt.Sprintf(
+			"Approval %s does not count: its spec.wave is %s, and spec.rollout has no wave of this name. Run `kubectl delete approval %s -n %s`, and approve one of the waves %s",
+			a.Name, a.Spec.Wave, a.Name, a.Namespace, strings.Join(waves, ", "))}
+	}
 	return Event{kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonApprovalOutdated, action: "Rollout", note: fmt.Sprintf(
 		"Approval %s does not count: it is for rollout %s of %s, and the present rollout is %s of %s. Run `kubectl delete approval %s -n %s`, and approve the present rollout",
 		a.Name, a.Spec.Rollout, a.Spec.Revision, state.ID, state.Revision, a.Name, a.Namespace)}
