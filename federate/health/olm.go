@@ -186,7 +186,7 @@ func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) 
 		}
 		switch {
 		case lacksTarget(c, target):
-			kind, said = v1alpha1.ReasonTargetNotInCatalog, c.message
+			kind, said = v1alpha1.ReasonTargetNotInCatalog, correctTarget+c.message
 		case lacksCatalog(c):
 			kind = string(operators.SubscriptionCatalogSourcesUnhealthy)
 		}

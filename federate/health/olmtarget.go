@@ -153,9 +153,12 @@ func judgeNextStep(sub *unstructured.Unstructured, installed, target string, las
 		return v
 	}
 	spec := func(field string) string { return text(sub.Object, "spec", field) }
-	return degraded(v1alpha1.ReasonTargetNotInCatalog, "channel "+spec("channel")+" of package "+spec("name")+" in catalog "+
+	return degraded(v1alpha1.ReasonTargetNotInCatalog, correctTarget+"channel "+spec("channel")+" of package "+spec("name")+" in catalog "+
 		spec("sourceNamespace")+"/"+spec("source")+" does not lead from "+installed+", which is installed, to "+target)
 }
+
+// correctTarget is the beginning of the message of TargetNotInCatalog. It comes before the details, because the line of a member has 256 bytes.
+const correctTarget = "correct targetCSV in spec.upgrade.subscriptions, or the channel: "
 
 // lacksTarget reports whether a condition means that the channel does not contain the target. The manager sets the
 // target as startingCSV. If a startingCSV is not in the channel, the resolver of OLM v0.46 writes "no operators found

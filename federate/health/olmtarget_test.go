@@ -46,6 +46,7 @@ func TestSubscriptionWithATarget(t *testing.T) {
 		first    = "{state: UpgradePending, currentCSV: db.v1.2.0, installPlanRef: {name: install-2}}"
 		notFound = "constraints not satisfiable: subscription db exists, no operators found with name db.v1.2.0 in channel stable " +
 			"of package db in the catalog referenced by subscription db"
+		remedy = "correct targetCSV in spec.upgrade.subscriptions, or the channel: "
 	)
 	waits := plan("install-2", "{approval: Manual, approved: false}", "{phase: RequiresApproval}")
 	runs := func(status string) string { return plan("install-2", "{approval: Manual, approved: true}", status) }
@@ -281,19 +282,19 @@ func TestSubscriptionWithATarget(t *testing.T) {
 			sub: settled("db.v1.1.0", 30*time.Second), csv: succeeded("db.v1.1.0", time.Hour), plan: runs("{phase: Complete}"),
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Version: "db.v1.1.0",
-				Message: "channel stable of package db in catalog olm/demo does not lead from db.v1.1.0, which is installed, to db.v1.2.0",
+				Message: remedy + "channel stable of package db in catalog olm/demo does not lead from db.v1.1.0, which is installed, to db.v1.2.0",
 			},
 		},
 		"is degraded when the CSVs' names do not show that it is ahead of the target": {
 			sub: settled("database.v9.0.0", time.Hour), csv: succeeded("database.v9.0.0", time.Hour),
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Version: "database.v9.0.0",
-				Message: "channel stable of package db in catalog olm/demo does not lead from database.v9.0.0, which is installed, to db.v1.2.0",
+				Message: remedy + "channel stable of package db in catalog olm/demo does not lead from database.v9.0.0, which is installed, to db.v1.2.0",
 			},
 		},
 		"is degraded when the catalog lacks the target at the first install": {
 			sub:  resolutionFailed(notFound),
-			want: health.Verdict{Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Message: notFound},
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Message: remedy + notFound},
 		},
 		"has OLM's message of a failed resolution that is about another name": {
 			sub: resolutionFailed("no operators found with name db.v1.2.0-rc.1 in channel stable of package db in the catalog referenced by subscription db"),
