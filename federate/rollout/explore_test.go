@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -16,20 +17,22 @@ var smallFleets = []struct {
 	name                             string
 	members                          int
 	waves                            [][]string
-	budget                           string
+	budget                           string // maxUnavailable; "" for no limit
+	concurrent                       string // maxConcurrent of each wave; "" for no limit
 	onFailure                        FailureAction
 	edits, faults, restarts, retries int
 	serving                          bool // before the first event, every member is Healthy with the same revision
 	reinstalls                       bool // the wrapper is an operator with rollback: Reinstall
 }{
-	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", Pause, 1, 1, 1, 0, false, false},
-	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", Pause, 2, 1, 1, 1, true, false},
-	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", Rollback, 1, 2, 0, 0, true, false},
-	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", Rollback, 1, 1, 1, 0, true, false},
-	{"a rollback that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", Rollback, 1, 1, 1, 0, true, true},
-	{"a rollback that reinstalls in pairs", 3, [][]string{{"m0", "m1"}}, "2", Rollback, 1, 1, 0, 0, true, true},
-	{"an undo that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", Pause, 2, 1, 0, 0, true, true},
-	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", Pause, 2, 1, 0, 0, true, false},
+	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", "", Pause, 1, 1, 1, 0, false, false},
+	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 1, 1, true, false},
+	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 2, 0, 0, true, false},
+	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", "", Rollback, 1, 1, 1, 0, true, false},
+	{"a rollback that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 1, 1, 0, true, true},
+	{"a rollback that reinstalls in pairs", 3, [][]string{{"m0", "m1"}}, "2", "", Rollback, 1, 1, 0, 0, true, true},
+	{"an undo that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 0, 0, true, true},
+	{"a rollback that reinstalls one at a time", 3, [][]string{{"m0", "m1"}}, "", "1", Rollback, 1, 1, 0, 0, true, true},
+	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", "", Pause, 2, 1, 0, 0, true, false},
 }
 
 func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
@@ -42,6 +45,11 @@ func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
 				s.Waves = append(s.Waves, Wave{Name: fmt.Sprintf("w%d", i), Clusters: named(names...), Soak: modelSoak})
 			}
 			s.Waves = append(s.Waves, Wave{Name: "last", Manual: true})
+			for i := range s.Waves {
+				if f.concurrent != "" {
+					s.Waves[i].MaxConcurrent = amount(f.concurrent)
+				}
+			}
 			if f.budget != "" {
 				s.MaxUnavailable = amount(f.budget)
 			}
@@ -180,11 +188,81 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 	if moved == 0 && !atRest && d.Waits == "" {
 		return "nothing happens, and no reason is given"
 	}
-	if problem := wronglyReinstalled(p, in, d, budget); problem != "" {
-		return problem
+	for _, problem := range []string{tooManyAtATime(p, in, d), wronglyTakenBack(p, in, d), wronglyReinstalled(p, in, d, budget)} {
+		if problem != "" {
+			return problem
+		}
 	}
 	if before.ID == d.State.ID && before.Phase == Progressing && before.Plan == d.State.Plan {
 		return wronglyPassed(p, before, in, d)
+	}
+	return ""
+}
+
+// deadlinesFrom returns the time before which no progress deadline begins.
+func deadlinesFrom(d Decision) time.Time {
+	if d.State.Failure != nil {
+		return d.State.Failure.At
+	}
+	return d.State.Retried
+}
+
+// tooManyAtATime returns a message if a decision exceeds maxConcurrent of a wave; "" if it does not. Members that change already may be
+// more, because the author may have lowered maxConcurrent, or a member may have fallen ill.
+func tooManyAtATime(p *Plan, in Input, d Decision) string {
+	type count struct{ members, begin, changing, reinstalled, removed int }
+	counts := make([]count, len(p.waves))
+	for i := range in.Members {
+		m, target := &in.Members[i], d.Targets[i]
+		c := &counts[p.waveOf(m.Member)]
+		c.members++
+		goal := m.Newest
+		if d.State.Phase == RollingBack {
+			goal = m.Good
+		}
+		switch {
+		case target.Rendering != m.Target && target.Rendering == goal:
+			c.begin++
+		case m.Target == goal && !m.healthy() && m.reachable() && !m.failed(p.deadline, deadlinesFrom(d), epoch):
+			c.changing++
+		}
+		if m.isRemoved() {
+			c.removed++
+		}
+		if m.isRemoved() || target.MayReinstall && m.Reinstall != ReinstallKept { // one that is kept is announced first, and counts then
+			c.reinstalled++
+		}
+	}
+	for w, c := range counts {
+		switch most := p.waves[w].Concurrent(c.members); {
+		case c.begin > max(0, most-c.changing):
+			return fmt.Sprintf("%d members of wave %s begin to change while %d change, and %d may", c.begin, p.waves[w].Name, c.changing, most)
+		case c.reinstalled > max(most, c.removed):
+			return fmt.Sprintf("%d members of wave %s are reinstalled at the same time, and %d may be", c.reinstalled, p.waves[w].Name, most)
+		}
+	}
+	return ""
+}
+
+// wronglyTakenBack returns a message if a member goes back in a rollback before a member of a later wave is back; "" if none does.
+func wronglyTakenBack(p *Plan, in Input, d Decision) string {
+	if d.State.Phase != RollingBack {
+		return ""
+	}
+	latest, first := -1, "" // the latest wave with a member that is not back, and its first such member
+	for i := range in.Members {
+		m := &in.Members[i]
+		// A member that had the last good revision before the failure is not taken back.
+		isBack := m.Target == m.Good && (m.healthy() || m.waits() || m.failed(p.deadline, deadlinesFrom(d), epoch) ||
+			m.Reinstall == NoReinstall && m.ProgressFrom.Before(d.State.Failure.At))
+		if wave := p.waveOf(m.Member); wave > latest && m.Good != "" && !isBack && (m.reachable() || m.unread()) {
+			latest, first = wave, m.Name
+		}
+	}
+	for i := range in.Members {
+		if m := &in.Members[i]; d.Targets[i].Rendering != m.Target && p.waveOf(m.Member) < latest {
+			return m.Name + " goes back before " + first + ", whose wave is later"
+		}
 	}
 	return ""
 }
@@ -194,11 +272,7 @@ func wronglyReinstalled(p *Plan, in Input, d Decision, budget int) string {
 	back, running, begun := d.State.Phase == RollingBack || d.State.Phase == RolledBack, 0, 0
 	failed := "" // a member whose reinstalled operator has failed
 	for i := range in.Members {
-		from := d.State.Retried
-		if d.State.Failure != nil {
-			from = d.State.Failure.At
-		}
-		if m := &in.Members[i]; m.isRemoved() && m.failed(p.deadline, from, epoch) {
+		if m := &in.Members[i]; m.isRemoved() && m.failed(p.deadline, deadlinesFrom(d), epoch) {
 			failed = m.Name
 		}
 	}

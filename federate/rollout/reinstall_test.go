@@ -22,6 +22,7 @@ func TestWhoMayBeReinstalledAfterTheRollout(t *testing.T) {
 	for title, tc := range map[string]struct {
 		is        []Reinstall
 		budget    string
+		most      string // maxConcurrent of the second wave
 		change    func(*Input, *State)
 		want      []Reason
 		illMember int // an updated member that is not Healthy and not ahead; -1 for none
@@ -29,6 +30,8 @@ func TestWhoMayBeReinstalledAfterTheRollout(t *testing.T) {
 		"the first wave first":                     {is: []Reinstall{needed, needed, needed, needed}, want: []Reason{may, WaitsForWave, WaitsForWave, WaitsForWave}, illMember: -1},
 		"then all members of the second":           {is: []Reinstall{0, needed, needed, needed}, want: []Reason{"", may, may, WaitsForWave}, illMember: -1},
 		"within maxUnavailable":                    {is: []Reinstall{0, needed, needed, needed}, budget: "1", want: []Reason{"", may, WaitsForBudget, WaitsForWave}, illMember: -1},
+		"within maxConcurrent of the wave":         {is: []Reinstall{0, needed, needed, needed}, most: "1", want: []Reason{"", may, WaitsForTurn, WaitsForWave}, illMember: -1},
+		"one that has begun counts in it":          {is: []Reinstall{0, needed, begun, 0}, most: "1", want: []Reason{"", WaitsForTurn, may, ""}, illMember: -1},
 		"one that has begun counts":                {is: []Reinstall{0, needed, begun, 0}, budget: "1", want: []Reason{"", WaitsForBudget, may, ""}, illMember: -1},
 		"one of a later wave counts, too":          {is: []Reinstall{0, needed, 0, begun}, budget: "1", want: []Reason{"", WaitsForBudget, "", may}, illMember: -1},
 		"an announced one keeps its turn":          {is: []Reinstall{0, needed, announced, 0}, budget: "1", want: []Reason{"", WaitsForBudget, may, ""}, illMember: -1},
@@ -57,6 +60,9 @@ func TestWhoMayBeReinstalledAfterTheRollout(t *testing.T) {
 			s := Strategy{OnFailure: Rollback, Waves: []Wave{{Name: "w0", Clusters: named("m0")}, {Name: "w1", Clusters: named("m1", "m2")}}}
 			if tc.budget != "" {
 				s.MaxUnavailable = amount(tc.budget)
+			}
+			if tc.most != "" {
+				s.Waves[1].MaxConcurrent = amount(tc.most)
 			}
 			plan := compiled(t, s)
 			in, state := Input{Revision: "r1"}, State{ID: "a", Revision: "r1", Phase: Complete, LastGood: "r1", Plan: plan.identity, Since: ago(oldest)}
