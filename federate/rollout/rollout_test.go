@@ -120,6 +120,10 @@ func TestDecide(t *testing.T) {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateWaiting, 100), at("b", "r2", healthy, 60), old("c")}}, underWay(canary),
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
 		},
+		"a failure in a wave that has passed pauses it, too": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), at("b", "r2", healthy, 30), at("c", "r2", healthy, 1), old("d")}}, underWay(rest),
+			"r2 r2 r2 r1:RolloutStopped", Paused, Rest, WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Wave == "canary" && s.Failure.Member == "a" },
+		},
 		"as many may fail as the wave allows": {
 			Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), MaxFailures: 1}}},
 			Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), at("b", "r2", healthy, 1), old("c")}}, underWay(canary),
