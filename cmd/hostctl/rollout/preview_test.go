@@ -156,8 +156,8 @@ func TestPreviewShowsTheWavesAndWhatChanges(t *testing.T) {
 }
 
 func TestPreviewTellsWhatAReinstallRemovesAndWhatStays(t *testing.T) {
-	const want = "reinstalled: db.v1.1.0 is later than target db.v1.0.0: the manager removes Subscription db and the ClusterServiceVersions of its operator, and creates " +
-		"the Subscription again; CRDs and custom resources stay; no operator runs in between"
+	const want = "reinstalled: db.v1.1.0 is later than target db.v1.0.0: the manager, if it runs with --reinstall-operators, removes Subscription db and the ClusterServiceVersions of " +
+		"its operator, and creates the Subscription again; CRDs and custom resources stay; no operator runs in between"
 	present := operator("db.v1.1.0")
 	everywhere(present)
 	for _, policy := range []v1alpha1.UpgradeRollback{"", v1alpha1.RollbackNever, v1alpha1.RollbackReinstall} {

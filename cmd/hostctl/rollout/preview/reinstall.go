@@ -14,7 +14,8 @@ import (
 
 // reinstall tells which operators the manager would reinstall on a member, what it removes, and what stays; "" if it reinstalls none.
 // The host knows the version that the member reports and the target that it has now: OLM may have begun to install that target.
-// Whether the manager keeps the operator, because a removal is not safe, only the member can tell.
+// Whether the manager keeps the operator, because a removal is not safe, only the member can tell. Nor does the host tell whether the
+// manager runs with the flag, so the text names it.
 func (c *comparison) reinstall(member string, before, after *render.Variant) (string, error) {
 	if !c.proposal.Wrapper.WrapperSpec().Upgrade.Reinstalls() {
 		return "", nil
@@ -35,8 +36,8 @@ func (c *comparison) reinstall(member string, before, after *render.Variant) (st
 		}
 		for _, csv := range installed {
 			if order, known := upgrade.Order(csv, targets[name]); known && order > 0 {
-				all = append(all, fmt.Sprintf("%s is later than target %s: the manager removes Subscription %s and the ClusterServiceVersions of its operator, and creates the Subscription again; "+
-					"CRDs and custom resources stay; no operator runs in between", csv, targets[name], name))
+				all = append(all, fmt.Sprintf("%s is later than target %s: the manager, if it runs with --reinstall-operators, removes Subscription %s and the ClusterServiceVersions of its operator, "+
+					"and creates the Subscription again; CRDs and custom resources stay; no operator runs in between", csv, targets[name], name))
 				break
 			}
 		}
