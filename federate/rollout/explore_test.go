@@ -360,33 +360,9 @@ func (e *explorer) checkEnd(v *visit) {
 			break
 		}
 		path = append(path, key)
-		for i := range w.members {
-			m := &w.members[i]
-			if m.health == v1alpha1.StateUnreachable {
-				m.become(v1alpha1.StateProgressing)
-			}
-			if m.pushing {
-				w.writeOn(m)
-			}
-			if m.reinstall != NoReinstall && m.reinstall != ReinstallSettling {
-				m.advanceReinstall()
-			} else if m.written != "" && m.health != v1alpha1.StateHealthy {
-				m.become(v1alpha1.StateHealthy)
-			}
-		}
-		w.approved = true
-		w.grow()
+		w.proceed()
 		_, d := w.decide(e.plan)
-		ended := d.State.Phase == Paused || d.State.Phase == RolledBack || d.State.Phase == Complete
-		for i := range w.members {
-			m := &w.members[i]
-			ended = ended && m.told == m.written && (m.written == "" || m.health == v1alpha1.StateHealthy ||
-				d.State.Phase == Paused && (m.reinstall == ReinstallNeeded || m.reinstall == ReinstallKept)) // waits for a person, as RolloutStopped says
-			if d.State.Phase == Complete && w.members[i].told != rev(w.revision) {
-				ended = false
-			}
-		}
-		if ended {
+		if w.hasEnded() {
 			e.ends[w.key()] = true
 			break
 		}

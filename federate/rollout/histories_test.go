@@ -25,6 +25,7 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ends := map[Phase]int{} // the number of histories that end in the phase
 			for seed := range uint64(size.histories) {
 				r := rand.New(rand.NewPCG(seed, 7))
 				members := size.members
@@ -35,16 +36,25 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 				if size.maxUnavailable != "" {
 					s.MaxUnavailable = amount(size.maxUnavailable)
 				}
-				if problem := runHistory(r, compiled(t, s), members, size.events); problem != "" {
+				end, problem := runHistory(r, compiled(t, s), members, size.events)
+				if problem != "" {
 					t.Fatalf("seed %d: %s", seed, problem)
+				}
+				ends[end]++
+			}
+			t.Logf("%d histories end in %v", size.histories, ends)
+			for _, phase := range []Phase{Complete, Paused, RolledBack} {
+				if ends[phase] == 0 {
+					t.Errorf("no history ends in %s: they show nothing about it", phase)
 				}
 			}
 		})
 	}
 }
 
-// runHistory lets random events happen to a fleet. It returns the first rule that a decision broke; "" if no decision broke one.
-func runHistory(r *rand.Rand, plan *Plan, members, events int) string {
+// runHistory lets random events happen to a fleet, and then only good ones until the rollout ends. It returns the phase in which the
+// rollout ends, and the first rule that a decision broke; "" if no decision broke one.
+func runHistory(r *rand.Rand, plan *Plan, members, events int) (end Phase, problem string) {
 	w := &world{members: make([]worldMember, members), edits: 3, faults: 1 + members/4, restarts: 2, retries: 2}
 	serving := r.IntN(2) == 0
 	for i := range w.members {
@@ -56,18 +66,33 @@ func runHistory(r *rand.Rand, plan *Plan, members, events int) string {
 	if serving {
 		w.state = State{Revision: rev(0), Phase: Complete, LastGood: rev(0)}
 	}
-	for range events {
+	decide := func() string {
 		before := w.clone()
 		in, d := w.decide(plan)
 		if problem := violation(plan, before.state, in, d); problem != "" {
 			return fmt.Sprintf("%s\nbefore: %+v\ndecision: %+v", problem, before, d)
+		}
+		return ""
+	}
+	for range events {
+		if problem := decide(); problem != "" {
+			return "", problem
 		}
 		for range 1 + r.IntN(1+members/50) { // a large fleet has several events between two decisions
 			can := w.events()
 			can[r.IntN(len(can))].apply(w)
 		}
 	}
-	return ""
+	for range 60 + 2*members {
+		w.proceed()
+		if problem := decide(); problem != "" {
+			return "", problem
+		}
+		if w.hasEnded() {
+			return w.state.Phase, ""
+		}
+	}
+	return "", fmt.Sprintf("no end, although nothing further goes wrong: %+v", w)
 }
 
 func randomStrategy(r *rand.Rand, members int) Strategy {

@@ -293,6 +293,42 @@ func (w *world) restart() {
 	}
 }
 
+// proceed lets the good events happen that can happen now, and then one tick of time pass.
+func (w *world) proceed() {
+	for i := range w.members {
+		m := &w.members[i]
+		if m.health == v1alpha1.StateUnreachable {
+			m.become(v1alpha1.StateProgressing)
+		}
+		if m.pushing {
+			w.writeOn(m)
+		}
+		if m.reinstall != NoReinstall && m.reinstall != ReinstallSettling {
+			m.advanceReinstall()
+		} else if m.written != "" && m.health != v1alpha1.StateHealthy {
+			m.become(v1alpha1.StateHealthy)
+		}
+	}
+	w.approved = true
+	w.grow()
+}
+
+// hasEnded reports whether the rollout is complete, or has stopped, and every member has its target and is Healthy.
+func (w *world) hasEnded() bool {
+	phase := w.state.Phase
+	if phase != Paused && phase != RolledBack && phase != Complete {
+		return false
+	}
+	for i := range w.members {
+		m := &w.members[i]
+		waits := phase == Paused && (m.reinstall == ReinstallNeeded || m.reinstall == ReinstallKept) // for a person, as RolloutStopped says
+		if m.told != m.written || m.written != "" && m.health != v1alpha1.StateHealthy && !waits || phase == Complete && m.told != rev(w.revision) {
+			return false
+		}
+	}
+	return true
+}
+
 // grow lets one tick of time pass.
 func (w *world) grow() {
 	for i := range w.members {
