@@ -23,16 +23,18 @@ var smallFleets = []struct {
 	edits, faults, restarts, retries int
 	serving                          bool // before the first event, every member is Healthy with the same revision
 	reinstalls                       bool // the wrapper is an operator with rollback: Reinstall
+	rereads                          bool // a restarted manager knows nothing of a member until it has read the member
 }{
-	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", "", Pause, 1, 1, 1, 0, false, false},
-	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 1, 1, true, false},
-	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 2, 0, 0, true, false},
-	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", "", Rollback, 1, 1, 1, 0, true, false},
-	{"a rollback that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 1, 1, 0, true, true},
-	{"a rollback that reinstalls in pairs", 3, [][]string{{"m0", "m1"}}, "2", "", Rollback, 1, 1, 0, 0, true, true},
-	{"an undo that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 0, 0, true, true},
-	{"a rollback that reinstalls one at a time", 3, [][]string{{"m0", "m1"}}, "", "1", Rollback, 1, 1, 0, 0, true, true},
-	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", "", Pause, 2, 1, 0, 0, true, false},
+	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", "", Pause, 1, 1, 1, 0, false, false, false},
+	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 1, 1, true, false, false},
+	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 2, 0, 0, true, false, false},
+	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", "", Rollback, 1, 1, 1, 0, true, false, false},
+	{"a rollback that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 1, 1, 0, true, true, true},
+	{"a rollback that reinstalls in pairs", 3, [][]string{{"m0", "m1"}}, "2", "", Rollback, 1, 1, 0, 0, true, true, false},
+	{"an undo that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 0, 0, true, true, false},
+	{"a rollback that reinstalls one at a time", 3, [][]string{{"m0", "m1"}}, "", "1", Rollback, 1, 1, 0, 0, true, true, false},
+	{"a restart that reads one member after the other", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 1, 1, 1, 1, true, false, true},
+	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", "", Pause, 2, 1, 0, 0, true, false, false},
 }
 
 func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
@@ -55,7 +57,7 @@ func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
 			}
 			start := &world{
 				members: make([]worldMember, f.members), edits: f.edits, faults: f.faults, restarts: f.restarts, retries: f.retries,
-				reinstalls: f.reinstalls,
+				reinstalls: f.reinstalls, rereads: f.rereads,
 			}
 			for i := range start.members {
 				start.members[i] = worldMember{health: v1alpha1.StateProgressing, age: oldest, progress: oldest}
@@ -188,13 +190,27 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 	if moved == 0 && !atRest && d.Waits == "" {
 		return "nothing happens, and no reason is given"
 	}
-	for _, problem := range []string{tooManyAtATime(p, in, d), wronglyTakenBack(p, in, d), wronglyReinstalled(p, in, d, budget)} {
+	for _, problem := range []string{wronglyGood(before, in, d), tooManyAtATime(p, in, d), wronglyTakenBack(p, in, d), wronglyReinstalled(p, in, d, budget)} {
 		if problem != "" {
 			return problem
 		}
 	}
 	if before.ID == d.State.ID && before.Phase == Progressing && before.Plan == d.State.Plan {
 		return wronglyPassed(p, before, in, d)
+	}
+	return ""
+}
+
+// wronglyGood returns a message if a decision calls a revision good that is not Healthy on every member that the manager can reach, or
+// before the manager has read all members; "" if it does not.
+func wronglyGood(before State, in Input, d Decision) string {
+	if d.State.LastGood == before.LastGood {
+		return ""
+	}
+	for i := range in.Members {
+		if m := &in.Members[i]; m.unread() || m.reachable() && (!m.updated() || !m.healthy()) {
+			return fmt.Sprintf("%s is called good although %s is %s with %q", d.State.LastGood, m.Name, m.State, m.Target)
+		}
 	}
 	return ""
 }

@@ -29,6 +29,8 @@ type world struct {
 	// reinstalls is true if the wrapper is an operator with rollback: Reinstall. Then every odd revision has a later version than
 	// every even one, and OLM cannot downgrade.
 	reinstalls bool
+	// rereads is true if a restarted manager knows nothing of a member until it has read the member.
+	rereads bool
 	// The numbers of events of each kind that may still happen.
 	edits, faults, restarts, retries int
 }
@@ -39,7 +41,9 @@ type worldMember struct {
 	// pushing is true from the manager's decision on a new target until the API server answers the write of the
 	// Delivery.
 	pushing bool
-	health  v1alpha1.ClusterState
+	// unread is true from a restart of the manager until the manager has read the member.
+	unread bool
+	health v1alpha1.ClusterState
 	// age is how long health has had its present value, and progress how long the progress deadline has run, both in
 	// ticks.
 	age, progress int
@@ -94,7 +98,9 @@ func (w *world) input() Input {
 			Member: selection.Member{Name: name(i)}, Target: m.told, Revision: m.told, Newest: in.Revision, Good: w.state.LastGood,
 			State: m.health, Since: ago(m.age), ProgressFrom: ago(m.progress), Reinstall: m.reinstall,
 		}
-		if m.pushing && m.health != v1alpha1.StateUnreachable {
+		if m.unread {
+			out.State, out.Since, out.Target, out.Revision, out.Reinstall = v1alpha1.StateUnknown, epoch, "", "", NoReinstall
+		} else if m.pushing && m.health != v1alpha1.StateUnreachable {
 			out.State, out.Since, out.ProgressFrom = v1alpha1.StatePushing, epoch, epoch
 			if out.Reinstall == ReinstallNeeded {
 				out.Reinstall = NoReinstall // the line says only that the manager pushes
@@ -125,6 +131,9 @@ func (w *world) decide(p *Plan) (Input, Decision) {
 	}
 	w.state = d.State
 	for i := range w.members {
+		if w.members[i].unread { // a rule of violation is that the decision gives it no target
+			continue
+		}
 		w.members[i].pushing = w.members[i].pushing || w.members[i].told != d.Targets[i].Rendering
 		w.members[i].told = d.Targets[i].Rendering
 		w.members[i].may = d.Targets[i].MayReinstall
@@ -152,7 +161,7 @@ func (w *world) key() string {
 		b = append(b, 'R', digit(min(oldest, int(epoch.Sub(s.Retried)/tick))))
 	}
 	for _, m := range w.members {
-		b = append(append(append(append(append(append(b, '|'), m.told...), '/'), m.written...), m.health[:3]...), digit(m.age), digit(m.progress), flag(m.pushing),
+		b = append(append(append(append(append(append(b, '|'), m.told...), '/'), m.written...), m.health[:3]...), digit(m.age), digit(m.progress), flag(m.pushing), flag(m.unread),
 			digit(int(m.reinstall)), flag(m.may), flag(m.isLater))
 	}
 	return string(b)
@@ -240,6 +249,11 @@ func (w *world) events() []event {
 				can(name(i)+" "+what, func(w *world) { w.faults--; w.members[i].become(state) })
 			}
 		}
+		if m.unread {
+			// What happens to it before that shows no more than the same event before the restart.
+			on("is read", func(m *worldMember) { m.unread = false })
+			continue
+		}
 		switch {
 		case m.health == v1alpha1.StateUnreachable:
 			on("is back", func(m *worldMember) { m.become(v1alpha1.StateProgressing) })
@@ -285,7 +299,7 @@ func (w *world) events() []event {
 func (w *world) restart() {
 	w.restarts--
 	for i := range w.members {
-		w.members[i].told, w.members[i].pushing = w.members[i].written, false
+		w.members[i].told, w.members[i].pushing, w.members[i].unread = w.members[i].written, false, w.rereads
 		if w.members[i].reinstall == ReinstallAnnounced {
 			w.members[i].reinstall = ReinstallNeeded // a restarted manager announces again
 			w.members[i].become(v1alpha1.StateDegraded)
@@ -297,6 +311,7 @@ func (w *world) restart() {
 func (w *world) proceed() {
 	for i := range w.members {
 		m := &w.members[i]
+		m.unread = false
 		if m.health == v1alpha1.StateUnreachable {
 			m.become(v1alpha1.StateProgressing)
 		}
