@@ -3,11 +3,13 @@
 package federated
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -138,6 +140,52 @@ func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing
 	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(w), Revision: "fed-web-1", Rendering: newest})
 	if revision, rendering := r.observer(web, w, nil).Target("east"); revision != "" || rendering != "" {
 		t.Errorf("the member's target is revision %s, rendering %s", revision, rendering)
+	}
+}
+
+// Each member is updated alone and becomes Healthy alone, so there are at least two decisions for each.
+func TestTheStateOfARolloutIsWrittenForEachWaveAndNotForEachMember(t *testing.T) {
+	for _, size := range []int{4, 40} {
+		writes := 0
+		w := rendered("u", object, 1)
+		w.ResourceVersion = ""
+		r, c := host(t, func() error { writes++; return nil }, w)
+		if err := c.Get(t.Context(), web.NamespacedName, w); err != nil {
+			t.Fatal(err)
+		}
+		one := intstr.FromInt32(1)
+		plan, err := rollout.Compile(rollout.Strategy{MaxUnavailable: &one, Waves: []rollout.Wave{
+			{Name: "canary", Clusters: &v1alpha1.ClusterSelection{Names: []string{"m0", "m1"}}, Soak: time.Minute}, {Name: "last"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, clock := rollout.Input{Revision: "r2"}, now.Truncate(time.Second)
+		for i := range size {
+			in.Members = append(in.Members, rollout.Member{Member: selection.Member{Name: fmt.Sprint("m", i)}, Target: "r1", Revision: "r1", Newest: "r2",
+				State: v1alpha1.StateHealthy, Since: clock, ProgressFrom: clock})
+		}
+		decisions := 0
+		for ; w.Status.Rollout.State != v1alpha1.RolloutComplete; decisions++ {
+			if decisions > 10*size+100 {
+				t.Fatalf("%d members: the rollout does not end: %+v", size, w.Status.Rollout)
+			}
+			d := plan.Decide(in, rolloutstate.Of(w.Status.Rollout), clock)
+			if _, err := r.writer(w).writeRollout(t.Context(), rolloutstate.StatusOf(&d)); err != nil {
+				t.Fatal(err)
+			}
+			clock = clock.Add(10 * time.Second)
+			for i := range in.Members {
+				switch m := &in.Members[i]; {
+				case d.Targets[i].Rendering != m.Target:
+					m.Target, m.Revision, m.State, m.Since, m.ProgressFrom = "r2", "r2", v1alpha1.StateProgressing, clock, clock
+				case m.State != v1alpha1.StateHealthy:
+					m.State, m.Since = v1alpha1.StateHealthy, clock
+				}
+			}
+		}
+		if decisions < 2*size || writes != 3 { // the first wave begins, the second begins, and the rollout is complete
+			t.Errorf("%d members: %d decisions are written %d times", size, decisions, writes)
+		}
 	}
 }
 
