@@ -98,6 +98,19 @@ func (p *PodObject) Mounts(claim string) bool {
 	return slices.ContainsFunc(p.Spec.Volumes, func(v podVolume) bool { return v.PersistentVolumeClaim.ClaimName == claim })
 }
 
+// PendingClaims returns the names of the claims that the pod mounts, if it is Pending; otherwise none.
+func (p *PodObject) PendingClaims() (names []string) {
+	if p.Status.Phase != corev1.PodPending {
+		return nil
+	}
+	for _, v := range atMost(p.Spec.Volumes) {
+		if v.PersistentVolumeClaim.ClaimName != "" {
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	return names
+}
+
 // condition returns the pod's condition of this type; its status is "" if the pod has none.
 func (p *PodObject) condition(kind corev1.PodConditionType) PodCondition {
 	for _, c := range p.Status.Conditions {

@@ -76,3 +76,49 @@ func TestAPersonWhoAsksForTheEventsOfAClaimGetsThoseOfWaitingPods(t *testing.T) 
 		t.Errorf("%v, %s", err, diff)
 	}
 }
+
+// A StatefulSet makes the claims of its pods, so the wrapper does not list them.
+func TestTheEventsOfAPendingPodAreAlsoThoseOfItsClaims(t *testing.T) {
+	set := Stub(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "shop", "db", "uid-db")
+	set.Object["spec"] = map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}}
+	mounts := func(name, phase string, claims ...string) string {
+		var volumes []string
+		for _, c := range claims {
+			volumes = append(volumes, fmt.Sprintf(`{"name":"v","persistentVolumeClaim":{"claimName":%q}}`, c))
+		}
+		return fmt.Sprintf(`{"metadata":{"namespace":"shop","name":%q,"uid":"uid-%[1]s","creationTimestamp":"2026-01-01T10:00:00Z",
+			"ownerReferences":[{"uid":"uid-db","controller":true}]},"spec":{"volumes":[{"name":"tmp"},%s]},"status":{"phase":%q,
+			"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"unbound claims"}]}}`, name, strings.Join(volumes, ","), phase)
+	}
+	for name, test := range map[string]struct {
+		pods []string
+		want []string
+	}{
+		"a pending pod":           {[]string{mounts("db-0", "Pending", "data-db-0")}, []string{"events of claim data-db-0"}},
+		"two pods with one claim": {[]string{mounts("db-0", "Pending", "shared"), mounts("db-1", "Pending", "shared")}, []string{"events of claim shared"}},
+		"a pod with many claims":  {[]string{mounts("db-0", "Pending", "a", "b", "c", "d")}, []string{"events of claim a", "events of claim b", "events of claim c"}},
+		"a pod that runs":         {[]string{mounts("db-0", "Running", "data-db-0")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &fakeMember{answers: map[string]string{"pods": `{"items":[` + strings.Join(test.pods, ",") + `]}`,
+				"events of claim data-db-0": event("PersistentVolumeClaim", "data-db-0", "ProvisioningFailed")}}
+			found, err := m.reader(t).Explain(t.Context(), set, &health.Related{}, Known{WantsEvidence: true})
+			if err != nil || found.Evidence == nil {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			var asked []string
+			for _, key := range m.asked {
+				if strings.HasPrefix(key, "events of claim ") {
+					asked = append(asked, key)
+				}
+			}
+			slices.Sort(asked)
+			if diff := cmp.Diff(test.want, asked); diff != "" {
+				t.Errorf("%s\n%q", diff, m.asked)
+			}
+			if isShown := slices.Contains(aboutIn(found.Evidence), "PersistentVolumeClaim data-db-0"); isShown != (name == "a pending pod") {
+				t.Errorf("%+v", found.Evidence)
+			}
+		})
+	}
+}

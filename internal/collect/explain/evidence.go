@@ -75,17 +75,18 @@ func knownLogs(known *v1alpha1.Evidence, c *evidence.Container) v1alpha1.Observe
 	return v1alpha1.ObservedContainer{}
 }
 
-// eventsAbout reads the events about an object, what it owns, and the pods that wait for it. pods are those of its pods that the evidence
-// shows.
+// eventsAbout reads the events about an object, what it owns, the pods that wait for it, and the claims for which its pods wait. pods are
+// those of its pods that the evidence shows.
 func (r *Reader) eventsAbout(
 	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject,
 ) ([]evidence.Event, error) {
-	return r.events(ctx, obj.GetNamespace(), subjects(obj, related, owned, pods, r.consumers(ctx, obj)))
+	of := subjects(obj, related, owned, pods, r.consumers(ctx, obj))
+	return r.events(ctx, obj.GetNamespace(), append(of, claims(pods)...))
 }
 
 // subjects returns the uids of the objects whose events are evidence about obj, the most important first: obj, what OLM makes of a
 // Subscription, pods, the objects between obj and its pods, and the pods that wait for obj.
-func subjects(obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject, waiting []types.UID) []types.UID {
+func subjects(obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject, waiting []types.UID) []fields.Selector {
 	uids := []types.UID{obj.GetUID()}
 	for _, made := range []*unstructured.Unstructured{related.InstallPlan, related.CSV} {
 		if made != nil && made.GetNamespace() == obj.GetNamespace() {
@@ -99,18 +100,22 @@ func subjects(obj *unstructured.Unstructured, related *health.Related, owned *be
 	}
 	uids = append(append(uids, owned.between...), waiting...)
 	uids = slices.DeleteFunc(uids, func(uid types.UID) bool { return uid == "" }) // it would select all events without a uid
-	return uids[:min(len(uids), maxSubjects)]
+	all := make([]fields.Selector, 0, maxSubjects+maxClaims)
+	for _, uid := range uids[:min(len(uids), maxSubjects)] {
+		all = append(all, fields.OneTermEqualSelector("involvedObject.uid", string(uid)))
+	}
+	return all
 }
 
-// events reads the events about the objects with these uids. It returns none if the member does not allow the collector to read events.
-func (r *Reader) events(ctx context.Context, namespace string, subjects []types.UID) ([]evidence.Event, error) {
+// events reads the events that the selectors select. It returns none if the member does not allow the collector to read events.
+func (r *Reader) events(ctx context.Context, namespace string, subjects []fields.Selector) ([]evidence.Event, error) {
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // the events of cluster-scoped objects are in this namespace
 	}
 	var all []evidence.Event
-	for _, uid := range subjects {
+	for _, subject := range subjects {
 		var list eventList
-		o := metav1.ListOptions{Limit: maxEventsOf, FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String()}
+		o := metav1.ListOptions{Limit: maxEventsOf, FieldSelector: subject.String()}
 		err := r.client.List(ctx, eventsGVR, namespace, o, memberclient.WholeObjects, &list)
 		if apierrors.IsForbidden(err) {
 			return nil, nil

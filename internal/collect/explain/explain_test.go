@@ -41,6 +41,10 @@ func (m *fakeMember) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		key = "warnings"
 	case isOf:
 		key = "events " + uid
+	case strings.Contains(selector, "involvedObject.kind=PersistentVolumeClaim"):
+		_, name, _ := strings.Cut(selector, "involvedObject.name=")
+		name, _, _ = strings.Cut(name, ",")
+		key = "events of claim " + name
 	case key == "log":
 		key = strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/shop/pods/") + " " + r.URL.Query().Get("container") + " " + r.URL.Query().Get("previous")
 	}
