@@ -4,6 +4,7 @@ package collect
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
+
+// askAgain is the time after which the collector reads the discovery of the group of a resource that the member has just ceased to serve.
+const askAgain = 5 * time.Second
 
 // objects watches the objects that Deliveries list, one watch for each resource, and keeps a record of each object.
 type objects struct {
@@ -85,8 +89,9 @@ func (o *objects) lose(r *objectcache.Resource, err error) {
 		boundedwatch.Signal(o.watchesChanged)
 		if !wasUnserved {
 			// The resource may belong to a CRD that has just been created. The last event of that CRD can come before the API server
-			// serves it, so do not wait for another event.
-			o.groups.Add(r.GroupResource.Group)
+			// serves it, so do not wait for another event. The pause bounds the requests to a member that serves the list and refuses
+			// the watch.
+			o.groups.AddAfter(r.GroupResource.Group, askAgain)
 		}
 	default:
 		return

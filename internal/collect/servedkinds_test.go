@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
@@ -22,7 +22,8 @@ import (
 
 func TestAChangedCRDQueuesItsGroupIfAKindIsMissing(t *testing.T) {
 	looks := newTestLooks(t)
-	f, cache, groups := newFacts(nil, looks), objectcache.New(), newQueue(clock.RealClock{}, time.Second)
+	clk := clocktesting.NewFakeClock(time.Now())
+	f, cache, groups := newFacts(nil, looks), objectcache.New(), newQueue(clk, time.Second)
 	defer groups.ShutDown()
 	k := newServedKinds(nil, f, cache, looks, groups)
 	d := &v1alpha1.Delivery{
@@ -73,8 +74,17 @@ func TestAChangedCRDQueuesItsGroupIfAKindIsMissing(t *testing.T) {
 		o.lose(r, boundedwatch.ErrNotServed)
 		check("one list was answered with 404")
 		o.lose(r, boundedwatch.ErrNotServed)
-		check("two lists were answered with 404", "gone.example.com")
+		check("two lists were answered with 404")
+		waitFor(t, 10*time.Second, func() string { // the queue's goroutine takes the group at some moment
+			clk.Step(askAgain)
+			if groups.Len() == 0 {
+				return "the group is not queued"
+			}
+			return ""
+		})
+		check("some seconds later", "gone.example.com")
 		o.lose(r, boundedwatch.ErrNotServed)
+		clk.Step(2 * askAgain)
 		check("the watch was tried again")
 	}
 	k.watchAPIServices().Put(metadataOf("v1.gone.example.com")[0])
