@@ -80,8 +80,15 @@ func knownLogs(known *v1alpha1.Evidence, c *evidence.Container) v1alpha1.Observe
 func (r *Reader) eventsAbout(
 	ctx context.Context, obj *unstructured.Unstructured, related *health.Related, owned *belongings, pods []*health.PodObject,
 ) ([]evidence.Event, error) {
-	of := subjects(obj, related, owned, pods, r.consumers(ctx, obj))
-	return r.events(ctx, obj.GetNamespace(), append(of, claims(pods)...))
+	all, err := r.events(ctx, obj.GetNamespace(), subjects(obj, related, owned, pods, r.consumers(ctx, obj)))
+	if err != nil {
+		return nil, err
+	}
+	ofClaims, err := r.events(ctx, obj.GetNamespace(), claims(pods))
+	if err != nil {
+		return all, nil //nolint:nilerr // what the member has told so far is worth more than nothing
+	}
+	return append(all, ofClaims...), nil
 }
 
 // subjects returns the uids of the objects whose events are evidence about obj, the most important first: obj, what OLM makes of a
@@ -100,7 +107,7 @@ func subjects(obj *unstructured.Unstructured, related *health.Related, owned *be
 	}
 	uids = append(append(uids, owned.between...), waiting...)
 	uids = slices.DeleteFunc(uids, func(uid types.UID) bool { return uid == "" }) // it would select all events without a uid
-	all := make([]fields.Selector, 0, maxSubjects+maxClaims)
+	all := make([]fields.Selector, 0, maxSubjects)
 	for _, uid := range uids[:min(len(uids), maxSubjects)] {
 		all = append(all, fields.OneTermEqualSelector("involvedObject.uid", string(uid)))
 	}
