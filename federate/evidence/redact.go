@@ -17,10 +17,12 @@ import (
 func Redacted(e *v1alpha1.Evidence) v1alpha1.Evidence {
 	out := v1alpha1.Evidence{Events: slices.Clone(e.Events), Containers: slices.Clone(e.Containers)}
 	for i := range out.Events {
-		out.Events[i].Message = health.Tidy(out.Events[i].Message, MaxMessage)
+		e := &out.Events[i]
+		e.Reason, e.Message = health.Tidy(e.Reason, MaxReason), health.Tidy(e.Message, MaxMessage)
 	}
 	for i := range out.Containers {
 		c := &out.Containers[i]
+		c.Reason = health.Tidy(c.Reason, MaxReason)
 		c.Log, c.PreviousLog = tail(health.Redact(c.Log), len(c.Log)), tail(health.Redact(c.PreviousLog), len(c.PreviousLog))
 	}
 	return out

@@ -17,8 +17,8 @@ import (
 func TestNoSecretOfTheCorpusIsLeftInRedactedEvidence(t *testing.T) {
 	for _, text := range secretcorpus.Lines(t) {
 		foreign := v1alpha1.Evidence{
-			Events:     []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: corev1.EventTypeWarning, Reason: "BackOff", Message: text, Count: 1}},
-			Containers: []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: StateWaiting, Log: "starting\n" + text + "\nstopped", PreviousLog: text}},
+			Events:     []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: corev1.EventTypeWarning, Reason: text, Message: text, Count: 1}},
+			Containers: []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: StateWaiting, Reason: text, Log: "starting\n" + text + "\nstopped", PreviousLog: text}},
 		}
 		before, err := json.Marshal(foreign)
 		if err != nil {

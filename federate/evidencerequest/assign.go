@@ -54,7 +54,7 @@ type Assigned struct {
 	Waiting map[string]bool
 }
 
-// Assign returns the requests that the Deliveries of one member get: at most 4 each for 8 reports, and 32 in all. If there are more, the oldest
+// Assign returns the requests that the Deliveries of one member get: at most 4 each, for at most 8 reports, and 32 in all. If there are more, the oldest
 // reports come first. Reports that ask for the same evidence share a request. It lasts until the last of these reports ends, and asks for every
 // log line for which one of them asks.
 func Assign(asks []Ask) Assigned {
