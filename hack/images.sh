@@ -15,6 +15,10 @@ cd "$(dirname "$0")/.."
 VERSION=${VERSION:?is not set: run make images}
 commit=$(git rev-parse HEAD)
 if [ -n "$(git status --porcelain)" ]; then
+	case $VERSION in
+	*.dirty) ;;
+	*) VERSION="$VERSION.dirty" ;; # the caller gave a version, and this is not the commit that it names
+	esac
 	echo "make images: the work tree differs from commit $commit; the version of the images is $VERSION" >&2
 	commit="$commit.dirty"
 fi
