@@ -154,7 +154,7 @@ var steps = map[string]step{
 	inProgress:    {progresses, ""},
 
 	transientFailure:           {"look on the member at the pod of the CatalogSource, and at the address in the message", ""},
-	installPlanFailed:          {"correct what the status of the InstallPlan on the member says, then delete the Subscription and its CSV there: OLM does not try a failed plan again", ""},
+	installPlanFailed:          {"correct what the status of the InstallPlan on the member says; if OLM then does not try the plan again, delete the Subscription and its CSV there", ""},
 	catalogSourcesUnhealthy:    {"look on the member at the CatalogSource that the message names, or at all of them, and their pods: OLM resolves nothing while a catalog does not answer", ""},
 	requirementsNotMet:         {"give the member what the message names: a newer Kubernetes, a CRD or a permission; or choose another version of the operator", ""},
 	resolutionFailed:           {"correct package, channel or version of the Subscription, or the catalog, as OLM's message says", ""},

@@ -16,7 +16,7 @@ import (
 // has the Subscriptions of the same status. It is true for two kinds of objects only, because the same reason may mean something else
 // for another kind:
 //   - a ClusterExtension (OLM v1) that OLM does not try again
-//   - a Subscription with a target whose InstallPlan has failed, which OLM does not try again, or has taken longer than olmDeadline
+//   - a Subscription with a target whose InstallPlan has failed, or has been executed for longer than olmDeadline
 func IsBlocked(o *v1alpha1.ObjectStatus, subscriptions []v1alpha1.ObservedSubscription) bool {
 	if o.Health != v1alpha1.Degraded {
 		return false

@@ -197,7 +197,7 @@ func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) 
 
 // unreadCatalog matches a catalog that OLM cannot read, in OLM's message. The name of the source that has the namespace's own CSVs begins
 // with "@".
-var unreadCatalog = regexp.MustCompile(`(error using catalogsource|failed to populate resolver cache from source) [^/\s]+/[^@:\s]`)
+var unreadCatalog = regexp.MustCompile(`(error using catalogsource|failed to populate resolver cache from source) [^@/\s][^/\s]*/[^@:\s]`)
 
 // lacksCatalog reports whether a condition means that OLM cannot read a catalog of the namespace, or a global one. For a catalog that is
 // only an address, OLM sets CatalogSourcesUnhealthy to False. The resolver of OLM v0.46 then fails with "error using catalogsource

@@ -196,6 +196,14 @@ func TestSubscription(t *testing.T) {
 				Message: "ErrorPreventedResolution: error using catalogsource shop/@existing: csv op.v1 in phase Failed",
 			},
 		},
+		"blames no catalog if an earlier OLM cannot read the CSVs of the namespace": {
+			sub:    prevented("failed to populate resolver cache from source @existing/shop: csv op.v1 in phase Failed"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
+				Message: "ErrorPreventedResolution: failed to populate resolver cache from source @existing/shop: csv op.v1 in phase Failed",
+			},
+		},
 		"blames no catalog if another error prevents the resolution": {
 			sub:    prevented("multiple name matches for status.installedCSV of subscription shop/op"),
 			groups: 1,

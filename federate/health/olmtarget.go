@@ -172,7 +172,9 @@ func lacksTarget(c condition, target string) bool {
 }
 
 // judgePlan judges a Subscription whose InstallPlan OLM is executing. OLM never ends a plan for which it lacks a
-// permission. So for a Subscription with a target, a plan that takes longer than olmDeadline has timed out, and IsBlocked is true.
+// permission. So for a Subscription with a target, a plan that takes longer than olmDeadline has timed out, and IsBlocked is true. Before
+// OLM executes a plan it can unpack bundles, with a timeout of its own. Where that takes longer, the verdict is Degraded with the reason
+// Installing.
 func judgePlan(sub, plan *unstructured.Unstructured, target string, now time.Time) Verdict {
 	said := "InstallPlan " + plan.GetName() + " is " + text(plan.Object, "status", "phase")
 	if target == "" {
@@ -186,14 +188,15 @@ func judgePlan(sub, plan *unstructured.Unstructured, target string, now time.Tim
 	}
 	said = withDetail(said, words)
 	since := moment(plan.Object, "status", "startTime")
-	if since.IsZero() && pending.reason == string(operators.InstallPlanPhaseInstalling) {
+	hasBegun := !since.IsZero()
+	if !hasBegun && pending.reason == string(operators.InstallPlanPhaseInstalling) {
 		since = pending.since
 	}
 	if since.IsZero() { // OLM has not begun to execute the plan
 		return progressing(v1alpha1.ReasonInstalling, said)
 	}
 	v := underWay(v1alpha1.ReasonInstalling, said, now.Sub(since))
-	if v.Health == v1alpha1.Degraded {
+	if v.Health == v1alpha1.Degraded && hasBegun {
 		v.Reason = v1alpha1.ReasonInstallPlanTimedOut
 	}
 	return v

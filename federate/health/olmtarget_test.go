@@ -222,12 +222,12 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "InstallPlan install-2 is Installing: roles is forbidden (for more than 10m0s)",
 			},
 		},
-		"is blocked when the bundles of an approved plan are not found": {
+		"is degraded when the bundles of an approved plan are not found": {
 			sub: "{state: UpgradePending, currentCSV: db.v1.2.0, installPlanRef: {name: install-2}, conditions: [{type: InstallPlanPending, status: 'True', " +
 				"reason: Installing, message: 'unpack job not completed.', lastTransitionTime: '" + ago(time.Hour) + "'}]}",
 			plan: runs("{phase: Installing}"),
 			want: health.Verdict{
-				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstallPlanTimedOut,
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstalling,
 				Message: "InstallPlan install-2 is Installing: unpack job not completed. (for more than 10m0s)",
 			},
 		},
