@@ -112,7 +112,25 @@ func TestAPassReadsTheDeliveryIfItsSummaryDoesNotSuffice(t *testing.T) {
 				s.Fatal(err)
 			}
 		}, recalled: func(is *deliveries.Summary) { is.Generation++ }, tried: true},
-		"an object is added":            {pass: func(s *site, p *pass) { p.want = s.want(configMap("a", "2"), configMap("b", "1"), configMap("c", "1")) }},
+		"objects are added at two places": {pass: func(s *site, p *pass) {
+			p.want = s.want(configMap("0first", "1"), configMap("a", "2"), configMap("b", "1"), configMap("c", "1"))
+		}},
+		"an object is added, and another program has changed the Delivery": {before: func(s *site) {
+			d := s.delivery()
+			d.Spec.Inventory = d.Spec.Inventory[:1]
+			if err := s.admin.Update(s.Context(), d); err != nil {
+				s.Fatal(err)
+			}
+		}, pass: func(s *site, p *pass) { p.want = s.want(configMap("a", "2"), configMap("b", "1"), configMap("c", "1")) }, tried: true},
+		"an object is added, and the member was restored": {before: func(s *site) {
+			d := s.delivery()
+			d.Spec.Inventory = d.Spec.Inventory[:1]
+			if err := s.admin.Update(s.Context(), d); err != nil {
+				s.Fatal(err)
+			}
+		}, recalled: func(is *deliveries.Summary) { is.Generation++ }, pass: func(s *site, p *pass) {
+			p.want = s.want(configMap("a", "2"), configMap("b", "1"), configMap("c", "1"))
+		}, tried: true},
 		"an object is dropped":          {pass: func(s *site, p *pass) { p.want = s.want(configMap("a", "2")) }},
 		"the wrapper leaves":            {pass: func(s *site, p *pass) { p.want = s.leave() }},
 		"the wrapper is suspended":      {pass: func(_ *site, p *pass) { p.want.Suspended = true }, reason: v1alpha1.ReasonSuspended},
