@@ -77,32 +77,33 @@ func (f Fingerprint) Compare(inventory []v1alpha1.InventoryEntry) (d Difference,
 	if f == "" || added < 0 || len(inventory) > maxFingerprinted {
 		return Difference{}, false
 	}
-	others := make([]v1alpha1.InventoryEntry, 0, len(inventory))
-	for d.Added = 0; d.Added <= f.len(); d.Added++ {
+	places := f.len()
+	if added == 0 {
+		places = 0 // nothing is new, wherever it would be
+	}
+	for d.Added = 0; d.Added <= places; d.Added++ {
 		d.AddedEnd = d.Added + added
-		others = append(append(others[:0], inventory[:d.Added]...), inventory[d.AddedEnd:]...)
-		if f.hashAt(0) == hashOfList(others) {
-			d.Changed = f.changed(d, others)
+		if f.hashAt(0) == hashOfList(inventory[:d.Added], inventory[d.AddedEnd:]) {
+			d.Changed = f.changed(inventory, d)
 			return d, true
-		}
-		if added == 0 {
-			break // there is no other place
 		}
 	}
 	return Difference{}, false
 }
 
-// changed returns the indexes of those entries whose rendering is not the one in the fingerprint. others are the entries of the new
-// inventory that are not new.
-func (f Fingerprint) changed(d Difference, others []v1alpha1.InventoryEntry) (changed []int) {
-	for i := range others {
-		if f.hashAt(hashSize+entrySize*i) == maphash.String(hashSeed, others[i].Rendering) {
+// changed returns the indexes of those entries whose rendering is not the one in the fingerprint. It leaves out the new entries.
+func (f Fingerprint) changed(inventory []v1alpha1.InventoryEntry, d Difference) (changed []int) {
+	for i := range inventory {
+		was := i
+		switch {
+		case d.IsAdded(i):
 			continue
+		case i >= d.AddedEnd:
+			was -= d.AddedEnd - d.Added
 		}
-		if i >= d.Added {
-			i += d.AddedEnd - d.Added
+		if f.hashAt(hashSize+entrySize*was) != maphash.String(hashSeed, inventory[i].Rendering) {
+			changed = append(changed, i)
 		}
-		changed = append(changed, i)
 	}
 	return changed
 }
@@ -144,15 +145,17 @@ func unpackUID(packed []byte) types.UID {
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", packed[:4], packed[4:6], packed[6:8], packed[8:10], packed[10:]))
 }
 
-// hashOfList returns the hash of the objects that an inventory lists, in their order.
-func hashOfList(inventory []v1alpha1.InventoryEntry) uint64 {
+// hashOfList returns the hash of the objects that the parts of an inventory list, in their order.
+func hashOfList(parts ...[]v1alpha1.InventoryEntry) uint64 {
 	hash := maphash.Hash{}
 	hash.SetSeed(hashSeed)
-	for i := range inventory {
-		for _, piece := range []string{inventory[i].Group, inventory[i].Resource, inventory[i].Kind, inventory[i].Name} {
-			// Each text is preceded by its length. Without the lengths, "ab","c" and "a","bc" would have the same hash.
-			maphash.WriteComparable(&hash, len(piece))
-			_, _ = hash.WriteString(piece) // never fails
+	for _, part := range parts {
+		for i := range part {
+			for _, piece := range []string{part[i].Group, part[i].Resource, part[i].Kind, part[i].Name} {
+				// Each text is preceded by its length. Without the lengths, "ab","c" and "a","bc" would have the same hash.
+				maphash.WriteComparable(&hash, len(piece))
+				_, _ = hash.WriteString(piece) // never fails
+			}
 		}
 	}
 	return hash.Sum64()

@@ -70,37 +70,38 @@ func (r *recalled) intentPatch() []memberapi.Operation {
 	if !ok || next.Seal == "" {
 		return nil
 	}
-	patch := append(patchTarget(&next), r.patchAdded(differs)...)
+	patch := patchTarget(&next)
 	due := false
 	for i, it := range r.inventory.items {
+		if it.refused {
+			return nil
+		}
+		path := fmt.Sprintf("/spec/inventory/%d", i) // of the new inventory: the patch has added the entries before this one
 		if differs.IsAdded(i) {
-			if it.refused {
-				return nil
-			}
 			it.unlisted, it.due, due = true, true, true
+			patch = append(patch, memberapi.Operation{Op: "add", Path: path, Value: it.entry})
 			continue
 		}
-		path := fmt.Sprintf("/spec/inventory/%d/", i)
-		it.wasThere = true // the summary is complete, so the Delivery lists every object as Applied
+		it.wasThere = true // the summary is complete, so the Delivery lists the object as Applied
 		drift, drifted := r.todo.Drifted[it.id()]
 		gone := r.todo.Gone[it.id()]
 		switch {
-		case it.refused, drifted && (drift != v1alpha1.DriftGone || gone == ""):
+		case drifted && (drift != v1alpha1.DriftGone || gone == ""):
 			return nil
 		case drifted:
 			it.unlisted = true
 			patch = append(patch,
-				memberapi.Operation{Op: "test", Path: path + "uid", Value: gone},
-				memberapi.Operation{Op: "remove", Path: path + "uid"},
-				memberapi.Operation{Op: "remove", Path: path + "fields"})
+				memberapi.Operation{Op: "test", Path: path + "/uid", Value: gone},
+				memberapi.Operation{Op: "remove", Path: path + "/uid"},
+				memberapi.Operation{Op: "remove", Path: path + "/fields"})
 		case !slices.Contains(differs.Changed, i):
 			it.entry.State = v1alpha1.EntryApplied
 			continue
 		}
 		it.due, due = true, true
 		patch = append(patch,
-			memberapi.Operation{Op: "replace", Path: path + "state", Value: it.entry.State},
-			memberapi.Operation{Op: "replace", Path: path + "rendering", Value: it.entry.Rendering})
+			memberapi.Operation{Op: "replace", Path: path + "/state", Value: it.entry.State},
+			memberapi.Operation{Op: "replace", Path: path + "/rendering", Value: it.entry.Rendering})
 	}
 	if !due {
 		return nil
@@ -115,15 +116,6 @@ func patchTarget(next *v1alpha1.DeliverySpec) []memberapi.Operation {
 		{Op: "replace", Path: "/spec/target", Value: next.Target},
 		{Op: "add", Path: "/spec/seal", Value: next.Seal}, // "add" replaces a present seal
 	}
-}
-
-// patchAdded returns the patch that adds the entries of objects that the Delivery does not list. The paths of the patch that follows it
-// are those of the new inventory.
-func (r *recalled) patchAdded(differs deliveries.Difference) (patch []memberapi.Operation) {
-	for i := differs.Added; i < differs.AddedEnd; i++ {
-		patch = append(patch, memberapi.Operation{Op: "add", Path: fmt.Sprintf("/spec/inventory/%d", i), Value: r.inventory.items[i].entry})
-	}
-	return patch
 }
 
 // accept copies the uids and the digests of managedFields from the patched Delivery into the items. It reports
