@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,9 +13,9 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 // tailBytes is the number of bytes that the method dump saves from the end of the manager's log.
@@ -43,11 +42,11 @@ func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 		"federateds": &v1alpha1.FederatedList{}, "clusterfederateds": &v1alpha1.ClusterFederatedList{},
 		"memberclusters": &v1alpha1.MemberClusterList{}, "events": &corev1.EventList{},
 	} {
-		write("host-"+name+".yaml", f.Host.listed(ctx, list))
+		write("host-"+name+".yaml", provider.ListAsYAML(ctx, f.Host, f.Host.Name, list))
 	}
 	for _, c := range f.Members() {
-		write(c.Name+"-deliveries.yaml", c.listed(ctx, &v1alpha1.DeliveryList{}))
-		write(c.Name+"-memberships.yaml", c.listed(ctx, &v1alpha1.MembershipList{}))
+		write(c.Name+"-deliveries.yaml", provider.ListAsYAML(ctx, c, c.Name, &v1alpha1.DeliveryList{}))
+		write(c.Name+"-memberships.yaml", provider.ListAsYAML(ctx, c, c.Name, &v1alpha1.MembershipList{}))
 	}
 	write("manager.log", tailOf(f.ManagerLog(ctx)))
 	if err := f.Export(ctx, dir); err != nil {
@@ -62,17 +61,6 @@ func (f *TestFleet) standing(ctx context.Context) string {
 	members := f.Kubectl(ctx, "get", "memberclusters", "-o", "wide")
 	logged := tailOf(f.ManagerLog(ctx))
 	return wrappers.Stdout + wrappers.Stderr + members.Stdout + members.Stderr + string(logged[max(0, len(logged)-2000):]) + "\n"
-}
-
-func (c *TestCluster) listed(ctx context.Context, list client.ObjectList) []byte {
-	if err := c.List(ctx, list); err != nil {
-		return fmt.Appendf(nil, "# listing %T on %s: %v\n", list, c.Name, err)
-	}
-	content, err := yaml.Marshal(list)
-	if err != nil {
-		return fmt.Appendf(nil, "# encoding %T of %s: %v\n", list, c.Name, err)
-	}
-	return content
 }
 
 func tailOf(log []byte) []byte { return log[max(0, len(log)-tailBytes):] }

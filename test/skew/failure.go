@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
@@ -67,15 +66,8 @@ func save(ctx context.Context, dir string, cause error, clusters provider.Provid
 // asYAML returns a list of a cluster as YAML, or the error as a comment.
 func asYAML(ctx context.Context, cluster string, list client.ObjectList, reader func(name string) (client.Reader, error)) []byte {
 	c, err := reader(cluster)
-	if err == nil {
-		err = c.List(ctx, list)
-	}
 	if err != nil {
 		return fmt.Appendf(nil, "# listing %T on %s: %v\n", list, cluster, err)
 	}
-	content, err := yaml.Marshal(list)
-	if err != nil {
-		return fmt.Appendf(nil, "# encoding %T of %s: %v\n", list, cluster, err)
-	}
-	return content
+	return provider.ListAsYAML(ctx, c, cluster, list)
 }
