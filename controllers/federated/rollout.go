@@ -102,8 +102,8 @@ func (p *reconciliation) setTargets(ctx context.Context, old earlierRevisions, m
 }
 
 // rolloutApprovals returns the Approvals (Wave, Skip and Retry) of the present rollout. For an Approval of another
-// rollout, or of a wave that spec.rollout does not have, it records an event, once. It records none for an Approval that is older than the present wave: such an
-// Approval may have counted for an earlier rollout.
+// rollout, or of a wave that spec.rollout does not have, it records an event, once. It records none for an Approval that is older
+// than the present wave: such an Approval may have counted for an earlier rollout.
 func (p *reconciliation) rolloutApprovals(state *rollout.State) rollout.Approvals {
 	strategy := rollout.StrategyOf(&p.wrapper.WrapperSpec().Rollout)
 	waves := strategy.WaveNames()

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// Redacted returns a copy of evidence in which the logs and the messages of events are redacted. No text of the copy is longer than the
-// original, or than the schema allows. The collector redacts them, too. But a collector of another vendor, or a modified one, may not.
+// Redacted returns a copy of evidence in which the logs, the messages and the reasons are redacted. No text is longer than the schema allows.
+// The collector redacts them, too. But a collector of another vendor, or a modified one, may not.
 //
 // Redaction takes much longer than decoding. So the host calls Redacted only for evidence that it is about to write into a MemberReport, and
 // not for each Delivery that it reads.

@@ -12,10 +12,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// nowhere is the address that client-go uses if neither a kubeconfig nor a pod's service account names a cluster.
-const nowhere = "http://localhost:8080"
+// defaultHost is the address that client-go uses if neither a kubeconfig nor a pod's service account names a cluster.
+const defaultHost = "http://localhost:8080"
 
-// errNoCluster tells that the user has named no cluster. Some other program may listen at the address nowhere, and its answers would be
+// errNoCluster tells that the user has named no cluster. Some other program may listen at defaultHost, and its answers would be
 // reported as those of the host.
 var errNoCluster = errors.New("it is absent, or has no current context with a cluster: set $KUBECONFIG, or pass --kubeconfig or --context. " +
 	"For the sandbox, run eval \"$(hostctl sandbox env)\"")
@@ -26,7 +26,7 @@ func Config(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
 	}
-	if config.Host != nowhere {
+	if config.Host != defaultHost {
 		return config, nil
 	}
 	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
