@@ -109,12 +109,14 @@ func replaceWord(member, before, word string) string {
 		return strings.Replace(word, core, replaced, 1)
 	case strings.EqualFold(before, "node"):
 		return strings.Replace(word, core, replaced, 1)
-	case strings.EqualFold(before, "pod"):
-		word = strings.Replace(word, core, ordinal.ReplaceAllLiteralString(core, replaced), 1)
 	}
 	word = replaceName(word, member)
 	for _, part := range parts {
 		word = part.ReplaceAllLiteralString(word, replaced)
+	}
+	// The ordinal comes last, because the hash in the name of a Deployment's pod may have only digits.
+	if core = strings.Trim(word, around); strings.EqualFold(before, "pod") {
+		word = strings.Replace(word, core, ordinal.ReplaceAllLiteralString(core, replaced), 1)
 	}
 	return word
 }

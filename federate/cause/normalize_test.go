@@ -16,6 +16,8 @@ func TestMessagesThatDifferOnlyInWhatAClusterChoosesAreTheSame(t *testing.T) {
 	for name, test := range map[string]struct{ east, west string }{
 		"pods of a Deployment":                   {"pod web-5d8f7c9b64-x7k2p crashes", "pod web-7bcd6f9f4x-2lw4z crashes"},
 		"pods of a DaemonSet":                    {"pod agent-x7k2p crashes", "pod agent-2lw4z crashes"},
+		"a pod whose hash has only digits":       {"pod web-5d8f7c9b64-x7k2p crashes", "pod web-5d8f7c9b64-24675 crashes"},
+		"of a DaemonSet, too":                    {"pod agent-x7k2p: crashes", "pod agent-24675: crashes"},
 		"pods of a StatefulSet":                  {"Pod db-0: crashes", "Pod db-12: crashes"},
 		"pods of a CronJob":                      {"pod clean-29012345-x7k2p failed", "pod clean-29012346-2lw4z failed"},
 		"ReplicaSets":                            {`ReplicaSet "web-5d8f7c9b64" exceeded quota`, `ReplicaSet "web-7bcd6f9f4x" exceeded quota`},
