@@ -12,8 +12,8 @@ const (
 	// maxCondition is the limit of a condition's message. The schema allows 32 KiB, but a status has up to five
 	// conditions, and several of them may repeat the same message.
 	maxCondition = 4096
-	// maxMessage is the limit of a line's message.
-	maxMessage = 256
+	// MaxMessage is the limit of the message in the line of a member.
+	MaxMessage = 256
 	// maxReason is the limit of a line's reason.
 	maxReason = 64
 	// maxName is the limit of a name in a line: a revision or a version.

@@ -126,7 +126,7 @@ func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.Clu
 			continue
 		}
 		line.Name = m.Name
-		line.Message = health.Clean(line.Message, maxMessage)
+		line.Message = health.Clean(line.Message, MaxMessage)
 		line.Reason = health.Clean(line.Reason, maxReason)
 		line.Revision = health.Clean(m.HeldRevision, maxName) // text from the member is not trusted
 		if m.Held || line.Revision == "" {

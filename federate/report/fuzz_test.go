@@ -30,7 +30,7 @@ func FuzzLine(f *testing.F) {
 			for field, text := range map[string]struct {
 				is  string
 				max int
-			}{"message": {line.Message, maxMessage}, "reason": {line.Reason, maxReason}, "version": {line.Version, maxName}, "revision": {line.Revision, maxName}} {
+			}{"message": {line.Message, MaxMessage}, "reason": {line.Reason, maxReason}, "version": {line.Version, maxName}, "revision": {line.Revision, maxName}} {
 				if len(text.is) > text.max || !utf8.ValidString(text.is) {
 					t.Fatalf("%s has %d bytes: %q", field, len(text.is), text.is)
 				}

@@ -303,7 +303,7 @@ func TestLinesAreBoundedAndTroubleComesFirst(t *testing.T) {
 	if len(status.Clusters) != maxLines || status.ClustersOmitted != 100 {
 		t.Fatalf("the status has %d lines and omits %d, want 500 lines", len(status.Clusters), status.ClustersOmitted)
 	}
-	if status.Clusters[0].Name != "m-590" || status.Clusters[10].Name != "m-000" || len(status.Clusters[0].Message) > maxMessage {
+	if status.Clusters[0].Name != "m-590" || status.Clusters[10].Name != "m-000" || len(status.Clusters[0].Message) > MaxMessage {
 		t.Errorf("the first line is of %s, the eleventh of %s, and the first message has %d bytes", status.Clusters[0].Name, status.Clusters[10].Name, len(status.Clusters[0].Message))
 	}
 	want := []int32{600, 590, 590, 10}

@@ -45,8 +45,13 @@ func (e *causeEvidence) consequences(p *screen.Page) {
 	if e == nil || len(e.Consequences) == 0 {
 		return
 	}
+	p.Add("", "   ", 3, "may explain on "+e.Cluster+": "+inOneLine(p, e.Consequences))
+}
+
+// inOneLine returns a text with each reason once, and the objects that have it. The objects are sorted by reason.
+func inOneLine(p *screen.Page, objects []consequence) string {
 	var reasons []string
-	for rest := e.Consequences; len(rest) > 0; {
+	for rest := objects; len(rest) > 0; {
 		var names []string
 		reason := rest[0].Reason
 		for len(rest) > 0 && rest[0].Reason == reason {
@@ -58,5 +63,5 @@ func (e *causeEvidence) consequences(p *screen.Page) {
 		}
 		reasons = append(reasons, reason+" ("+messages.Few(names, most)+")")
 	}
-	p.Add("", "   ", 3, "may explain on "+e.Cluster+": "+strings.Join(reasons, "; "))
+	return strings.Join(reasons, "; ")
 }

@@ -45,7 +45,8 @@ func newCommand(o *Options) *cobra.Command {
 clusters that the manager cannot reach, then those where work goes on, then those that wait for something else. Clusters with the same cause share an entry. Each
 entry has the reason, the message of the cluster that has been in this state for the longest time, the other objects of a cluster that
 the cause may have brought into trouble, the newest three events of its object there, the last lines of the log of a failing
-container, the next step, and the commands that show more. A reason that is known to cause another comes before that one, even if it only
+container, the next step, and the commands that show more. Below them are the other objects in trouble on these clusters that the cause
+does not explain, each with its reason, its next step, and the command that shows more. A reason that is known to cause another comes before that one, even if it only
 waits. The newest events of the wrapper follow.
 
 describe reads the wrapper, its MemberReports and its events from the host, and nothing else. It needs the right to get the wrapper. If

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/cause"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/federate/messages"
+	"github.com/fairlead-dev/fairlead/federate/report"
 )
 
 const (
@@ -33,6 +34,9 @@ type causeEvidence struct {
 	// Cluster is the member whose evidence it is, and ObservedTime is when the host's manager received it.
 	Cluster      string      `json:"cluster"`
 	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
+	// OtherMessage is true if Cluster is not a member of the cause, and its message differs from that of the cause. Its object has the same
+	// reason, but its log can tell of something else.
+	OtherMessage bool `json:"otherMessage,omitempty"`
 	// Commands show the whole evidence.
 	Commands []string `json:"commands"`
 	// FromBefore is true if the manager cannot reach the member now, so the evidence is from before the outage.
@@ -49,6 +53,11 @@ type causeEvidence struct {
 	Events []v1alpha1.ObservedEvent `json:"events,omitempty"`
 	// Consequences are the other objects in trouble on this member that the cause may explain.
 	Consequences []consequence `json:"consequences,omitempty"`
+	// Faults are the other objects in trouble on members of the cause that the cause does not explain.
+	Faults []fault `json:"faults,omitempty"`
+
+	// isOfMember is true if Cluster is a member of the cause.
+	isOfMember bool
 }
 
 // earlier is what the host's manager received about a member before it lost the connection.
@@ -97,6 +106,8 @@ func (o *Options) present(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1
 	e := &causeEvidence{Cluster: c.Sample, Commands: []string{}}
 	if r := reportOf(c, w, reports); r != nil {
 		e.Cluster, e.ObservedTime, e.Events = r.Status.Cluster, r.Status.ObservedTime, newestEvents(r)
+		e.isOfMember = has(c, e.Cluster)
+		e.OtherMessage = !e.isOfMember && !hasMessageOf(r, c)
 		if len(r.Status.Events) > 0 {
 			e.Commands = append(e.Commands, o.Command("events")+chosen)
 		}
@@ -108,7 +119,8 @@ func (o *Options) present(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1
 		}
 	}
 	e.Consequences = consequencesOf(c, e.Cluster, w, reports)
-	if len(e.Commands) == 0 && len(e.Consequences) == 0 {
+	e.Faults = o.faultsOf(c, w, reports, chosen)
+	if len(e.Commands) == 0 && len(e.Consequences) == 0 && len(e.Faults) == 0 {
 		return nil
 	}
 	return e
@@ -167,8 +179,8 @@ func lastReport(name string, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport
 }
 
 // reportOf returns the report about a cause: it is about the same object, and about a member of the cause. If there are several,
-// reportOf prefers one with the reason of the cause. If the cause names no object, the report must have this reason. reportOf returns nil
-// if there is no such report.
+// reportOf prefers one with the reason of the cause, and of these one with the evidence of a member of the cause. If the cause names no
+// object, the report must have this reason. reportOf returns nil if there is no such report.
 func reportOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) *v1alpha1.MemberReport {
 	if len(c.Members) == 0 {
 		return nil
@@ -178,17 +190,41 @@ func reportOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha1.MemberRepor
 		names[i] = c.Members[i].Name
 	}
 	var found *v1alpha1.MemberReport
+	best := 0
 	for i := range reports {
 		r := &reports[i]
-		switch {
-		case !evidence.IsAbout(r, w, names), c.Object != "" && c.Object != evidence.ObjectOf(r):
-		case r.Status.Reason == c.Reason:
-			return r
-		case c.Object != "" && found == nil:
-			found = r
+		isOfReason := r.Status.Reason == c.Reason
+		if c.Object != "" && c.Object != evidence.ObjectOf(r) || c.Object == "" && !isOfReason || !evidence.IsAbout(r, w, names) {
+			continue
+		}
+		fit := 1
+		if isOfReason {
+			fit += 2
+		}
+		if has(c, r.Status.Cluster) {
+			fit++
+		}
+		if fit > best {
+			found, best = r, fit
 		}
 	}
 	return found
+}
+
+// has reports whether a member has a cause.
+func has(c *cause.Cause, member string) bool {
+	return slices.ContainsFunc(c.Members, func(m cause.Member) bool { return m.Name == member })
+}
+
+// hasMessageOf reports whether the message of a report is that of a cause, but for what every cluster chooses by itself. A report can have
+// members of several causes: its key does not count the words of a log, and the causes do.
+func hasMessageOf(r *v1alpha1.MemberReport, c *cause.Cause) bool {
+	inLine := evidence.ObjectOf(r)
+	if r.Status.Message != "" {
+		inLine += ": " + r.Status.Message
+	}
+	inLine = health.Clean(inLine, report.MaxMessage)
+	return cause.Normalize(r.Status.Cluster, inLine) == cause.Normalize(c.Sample, c.Message)
 }
 
 // logOf returns the first container of a report that has a log, and this log; nil if there is none.
@@ -233,7 +269,10 @@ func (e *causeEvidence) log(p *screen.Page, now time.Time, under string) {
 		return
 	}
 	text := "the end of the log of " + e.Cluster + "/" + e.Pod + "/" + e.Container
-	if under != "" && under != e.Cluster {
+	switch {
+	case e.OtherMessage:
+		text = "from " + e.Cluster + ", which fails with another message: " + text
+	case under != "" && under != e.Cluster || !e.isOfMember:
 		text = "from " + e.Cluster + ", which fails in the same way: " + text
 	}
 	if !e.ObservedTime.IsZero() {

@@ -4,6 +4,7 @@ package describe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +44,7 @@ const crashed = "Deployment web: pod web-7d9f8b6c5-abcde: container app has cras
 // memberReports returns the reports of crashing, reports about other objects on the same members, and one of another wrapper.
 func memberReports(w v1alpha1.Wrapper) []client.Object {
 	web := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1", "eu-2")
-	web.Status.ObservedTime = ago(12 * time.Second)
+	web.Status.Message, web.Status.ObservedTime = strings.TrimPrefix(crashed, "Deployment web: "), ago(12*time.Second)
 	web.Status.Events = []v1alpha1.ObservedEvent{
 		{Kind: "ReplicaSet", Name: "web-7d9f8b6c5", Type: "Normal", Reason: "SuccessfulCreate", Message: "Created pod: web-7d9f8b6c5-abcde", Count: 1, LastTime: ago(4 * time.Minute)},
 		{Kind: "Pod", Name: "web-7d9f8b6c5-abcde", Type: "Warning", Reason: "BackOff", Message: "Back-off restarting failed container app in pod web-7d9f8b6c5-abcde", Count: 9,
@@ -229,5 +230,42 @@ func TestNoEvidenceControlsTheTerminal(t *testing.T) {
 				t.Errorf("%v: the output has %U", args, r)
 			}
 		}
+	}
+}
+
+// A report does not count the words of a log, and a cause does. So two causes can share one report, with the log of a member of one of them.
+func TestALogOfAnotherCauseIsNotShownAsOwn(t *testing.T) {
+	w := crashing(crashed)
+	w.Status.Clusters[0].Message += "; from its log: panic: DATABASE_URL is not set"
+	w.Status.Clusters[1].Message += "; from its log: panic: no route to host"
+	r := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", "eu-1", "eu-2")
+	r.Status.Message = strings.TrimPrefix(w.Status.Clusters[0].Message, "Deployment web: ")
+	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: "Waiting", Log: "of eu-1 only"}}
+	const own, other = "\n   the end of the log of eu-1/web-1/app:\n", "\n   from eu-1, which fails with another message: the end of the log of eu-1/web-1/app:\n"
+	for args, want := range map[string][]int{"": {1, 1}, "--cluster=eu-1": {1, 0}, "--cluster=eu-2": {0, 1}} {
+		got := describeWith(t, hostWith(t, nil, w.DeepCopy(), r), screen.Screen{}, append(strings.Fields(args), "storefront", "-n", "shop")...).stdout
+		if diff := cmp.Diff(want, []int{strings.Count(got, own), strings.Count(got, other)}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s\n%s", args, diff, got)
+		}
+	}
+	// eu-2 has a report of its own, too.
+	ours := build.MemberReport(w, "2222222222", "Deployment", "web", "CrashLoopBackOff", "eu-2")
+	ours.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-2", Name: "app", State: "Waiting", Log: "of eu-2 only"}}
+	got := describeWith(t, hostWith(t, nil, w, r, ours), screen.Screen{}, "storefront", "-n", "shop").stdout
+	if strings.Count(got, own) != 1 || strings.Contains(got, other) || strings.Count(got, "\n   the end of the log of eu-2/web-2/app:\n") != 1 {
+		t.Error(got)
+	}
+	var programs struct {
+		Evidence []struct {
+			Cluster      string `json:"cluster"`
+			OtherMessage bool   `json:"otherMessage"`
+		} `json:"evidence"`
+	}
+	text := describeWith(t, hostWith(t, nil, w, r), screen.Screen{}, "storefront", "-n", "shop", "-o", "json").stdout
+	if err := json.Unmarshal([]byte(text), &programs); err != nil {
+		t.Fatal(err)
+	}
+	if e := programs.Evidence; len(e) != 2 || e[0].OtherMessage || !e[1].OtherMessage || e[1].Cluster != "eu-1" {
+		t.Error(text)
 	}
 }

@@ -103,8 +103,9 @@ func (d *description) causes(p *screen.Page, now time.Time) {
 		found.consequences(p)
 		found.events(p, now)
 		found.log(p, now, "")
-		next(p, c)
+		writeNext(p, 3, c.Next, c.Documentation)
 		found.commands(p, now, "")
+		found.faults(p, now, "")
 	}
 }
 
@@ -177,22 +178,23 @@ func (d *description) members(p *screen.Page, now time.Time) {
 			found.consequences(p)
 			found.events(p, now)
 			found.log(p, now, l.Name)
-			next(p, c)
+			writeNext(p, 3, c.Next, c.Documentation)
 			found.commands(p, now, l.Name)
+			found.faults(p, now, l.Name)
 		}
 	}
 }
 
-// next writes the next step of a cause.
-func next(p *screen.Page, c *cause.Cause) {
-	if c.Next == "" {
+// writeNext writes a next step, after as many spaces as the parameter indent says. The parameter where is the section of the documentation;
+// "" if there is none.
+func writeNext(p *screen.Page, indent int, next, where string) {
+	if next == "" {
 		return
 	}
-	where := ""
-	if c.Documentation != "" {
-		where = " (" + c.Documentation + ")"
+	if where != "" {
+		next += " (" + where + ")"
 	}
-	p.Add(screen.Bold, "   next: ", 3, c.Next+where)
+	p.Add(screen.Bold, strings.Repeat(" ", indent)+"next: ", indent, next)
 }
 
 // healthy writes how many members are healthy, and how many of them have which reason. If all is true, it also writes their names.
@@ -248,7 +250,7 @@ func (d *description) events(p *screen.Page, now time.Time) {
 // causeOf returns the cause of a member; nil if it has none.
 func causeOf(causes []cause.Cause, name string) *cause.Cause {
 	for i := range causes {
-		if slices.ContainsFunc(causes[i].Members, func(m cause.Member) bool { return m.Name == name }) {
+		if has(&causes[i], name) {
 			return &causes[i]
 		}
 	}
