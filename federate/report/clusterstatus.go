@@ -184,7 +184,7 @@ func IsBeforeReinstall(reason string) bool {
 
 // notReinstalled makes the line where an operator stays ahead of its target: the manager keeps it, or it is not the member's
 // turn. It comes before the object's own reason, AheadOfTarget, which does not tell why. It does not hide that another object is
-// Degraded.
+// Degraded for a reason of its own: that object has a higher rank.
 func notReinstalled(m *Member) (v1alpha1.ClusterStatus, bool) {
 	if m.Reinstall.Reason == "" {
 		return v1alpha1.ClusterStatus{}, false

@@ -74,13 +74,16 @@ func worstObject(status *v1alpha1.DeliveryStatus) *v1alpha1.ObjectStatus {
 }
 
 // rank orders the objects of a member: the line of the member shows the first one with the highest rank. A Degraded object has a
-// lower rank than other Degraded objects if its reason may be only a consequence of another object's state.
+// lower rank than other Degraded objects if its reason may be only a consequence of another object's state. So has an operator that is
+// ahead of its target, because it runs: a workload that fails has to be mended first, also if the manager does not reinstall the operator.
 func rank(o *v1alpha1.ObjectStatus, subscriptions []v1alpha1.ObservedSubscription) int {
 	switch {
 	case health.IsBlocked(o, subscriptions):
-		return 5
-	case o.Health == v1alpha1.Degraded && !cause.IsConsequence(o.Reason):
+		return 6
+	case o.Health == v1alpha1.Degraded && o.Reason == v1alpha1.ReasonAheadOfTarget:
 		return 4
+	case o.Health == v1alpha1.Degraded && !cause.IsConsequence(o.Reason):
+		return 5
 	case o.Health == v1alpha1.Degraded:
 		return 3
 	case o.Health == v1alpha1.Waiting:

@@ -16,6 +16,7 @@ func TestTheLineShowsTheCauseAndNotItsConsequence(t *testing.T) {
 	web := func(h v1alpha1.Health, reason string) v1alpha1.ObjectStatus {
 		return v1alpha1.ObjectStatus{Group: "apps", Kind: "Deployment", Name: "web", Health: h, Reason: reason}
 	}
+	ahead := v1alpha1.ObjectStatus{Group: "operators.coreos.com", Kind: "Subscription", Name: "operator", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget}
 	for name, test := range map[string]struct {
 		objects []v1alpha1.ObjectStatus
 		want    string
@@ -28,6 +29,12 @@ func TestTheLineShowsTheCauseAndNotItsConsequence(t *testing.T) {
 		},
 		"a crash before a rollout that has not updated its replicas": {
 			[]v1alpha1.ObjectStatus{claim(v1alpha1.Degraded, "LessUpdated"), web(v1alpha1.Degraded, "CrashLoopBackOff")}, "web",
+		},
+		"a crash before an operator that is ahead of its target": {
+			[]v1alpha1.ObjectStatus{ahead, web(v1alpha1.Degraded, "CrashLoopBackOff")}, "web",
+		},
+		"an operator that is ahead of its target before a workload with too few pods": {
+			[]v1alpha1.ObjectStatus{web(v1alpha1.Degraded, "LessReplicas"), ahead}, "operator",
 		},
 		"a crash before a claim that waits": {
 			[]v1alpha1.ObjectStatus{claim(v1alpha1.Waiting, v1alpha1.ReasonClaimPending), web(v1alpha1.Degraded, "CrashLoopBackOff")}, "web",

@@ -380,10 +380,15 @@ func TestNothingHidesAReinstall(t *testing.T) {
 		m := broken()
 		m.Held, m.Push, m.Refusal, m.Contested = true, Push{}, Refusal{}, ""
 		m.Reinstall = Push{State: v1alpha1.StateDegraded, Reason: reason}
-		if line := Line(&m, nil, time.Unix(0, 0)); line.Reason != "Crash" {
-			t.Errorf("%s hides that another object is Degraded: %s", reason, line.Reason)
+		ahead := v1alpha1.ObjectStatus{Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget}
+		crash := m.Status.Objects[0]
+		for _, objects := range [][]v1alpha1.ObjectStatus{{crash}, {crash, ahead}, {ahead, crash}} {
+			m.Status.Objects = objects
+			if line := Line(&m, nil, time.Unix(0, 0)); line.Reason != "Crash" {
+				t.Errorf("%s hides that another object is Degraded: %s", reason, line.Reason)
+			}
 		}
-		m.Status.Objects[0] = v1alpha1.ObjectStatus{Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget}
+		m.Status.Objects = []v1alpha1.ObjectStatus{ahead}
 		if line := Line(&m, nil, time.Unix(0, 0)); line.Reason != reason {
 			t.Errorf("the line says %s, which does not tell why the operator stays", line.Reason)
 		}
