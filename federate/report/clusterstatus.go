@@ -89,28 +89,33 @@ type Reachability struct {
 	Reason, Message string
 }
 
-// rule makes the line of a member. ok is false if the rule does not apply, and then the line is not used.
-type rule func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
+// rule makes the line of a member.
+type rule struct {
+	// line makes the line. ok is false if the rule does not apply, and then the line is not used.
+	line func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
+	// quotes is true if the message begins with the kind and the name of an object, and then has the message that the member wrote about it.
+	quotes bool
+}
 
 // rules are in order of precedence: the first rule that applies makes the line.
 var rules = []rule{
-	unreachable, // the manager cannot read the member
-	leaving,
-	reinstalling, // an operator is about to be removed, or is removed: nothing may hide that
-	fresh,        // the member waits for its first revision
-	refused,      // the manager cannot render the wrapper for the member
-	hindered,     // the last push has a problem
-	contested,
-	pushing, // the Delivery does not record all objects as applied yet
-	drifted,
-	unjudged, // the objects are applied, but the collector has not judged them
-	unapproved,
-	notReinstalled,
-	unwell,   // the objects are applied, and one is not healthy
-	withheld, // healthy, but not selected; the removal waits
-	outdated, // healthy with an earlier revision
-	deprecated,
-	healthy,
+	{line: unreachable}, // the manager cannot read the member
+	{line: leaving},
+	{line: reinstalling}, // an operator is about to be removed, or is removed: nothing may hide that
+	{line: fresh},        // the member waits for its first revision
+	{line: refused},      // the manager cannot render the wrapper for the member
+	{line: hindered},     // the last push has a problem
+	{line: contested},
+	{line: pushing}, // the Delivery does not record all objects as applied yet
+	{line: drifted},
+	{line: unjudged}, // the objects are applied, but the collector has not judged them
+	{line: unapproved},
+	{line: notReinstalled},
+	{line: unwell, quotes: true}, // the objects are applied, and one is not healthy
+	{line: withheld},             // healthy, but not selected; the removal waits
+	{line: outdated},             // healthy with an earlier revision
+	{line: deprecated, quotes: true},
+	{line: healthy},
 }
 
 // volatile are reasons whose messages differ at each try (ports, addresses, times) without new information. While the
@@ -119,14 +124,22 @@ var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUn
 
 // Line makes the line of one member. The parameter before is the previous line; nil if there is none. While state and
 // revision stay the same, Line keeps the lastTransitionTime of the previous line.
+//
+// Line redacts the message of an object. The collector does so, too, but one of another vendor may not. Redaction takes much longer than
+// the rest, so Line leaves it out where the previous line has the same message: that one was redacted before. An earlier version of the
+// manager did not redact, so what it wrote stays until the message changes.
 func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	for _, r := range rules {
-		line, ok := r(m)
+		line, ok := r.line(m)
 		if !ok {
 			continue
 		}
 		line.Name = m.Name
-		line.Message = health.Clean(line.Message, MaxMessage)
+		cleaned := health.Clean(line.Message, MaxMessage)
+		if r.quotes && (before == nil || before.Message != cleaned) {
+			cleaned = redacted(line.Message)
+		}
+		line.Message = cleaned
 		line.Reason = health.Clean(line.Reason, maxReason)
 		line.Revision = health.Clean(m.HeldRevision, maxName) // text from the member is not trusted
 		if m.Held || line.Revision == "" {

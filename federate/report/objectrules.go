@@ -4,6 +4,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/cause"
@@ -47,6 +48,16 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 		state = v1alpha1.StateStalled
 	}
 	return v1alpha1.ClusterStatus{State: state, Reason: worst.Reason, Message: words}, true
+}
+
+// redacted redacts what a line quotes, and cleans and cuts the line. It leaves out the object at the beginning: after a name such as
+// api-token, the first word of the message would look like a secret.
+func redacted(line string) string {
+	object, message, ok := strings.Cut(line, ": ")
+	if ok {
+		object += ": " + health.Tidy(message, MaxMessage)
+	}
+	return health.Clean(object, MaxMessage)
 }
 
 // deprecated makes a line in state Healthy for a healthy object that its publisher has deprecated.
