@@ -41,9 +41,16 @@ var memberCondition = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		"The conditions are Reachable, CredentialsValid, CollectorReady and Ready.",
 }, []string{"member", "condition"})
 
+// versionSkew tells whether the versions of a member and of the manager differ. The value is a direction and no label, so a member has one
+// series, and its alert does not change when an upgrade of the manager changes the direction.
+var versionSkew = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "fairlead_member_version_skew",
+	Help: "-1 if a member's CRDs or its collector are older than the manager, 1 if its collector is newer, 0 otherwise. Versions without an order count as equal.",
+}, []string{"member"})
+
 // Metrics returns the metrics of this package. The package has registered them with controller-runtime's registry.
 func Metrics() []prometheus.Collector {
-	return []prometheus.Collector{credentialsExpire, collectorTokenExpires, renewalDue, memberCondition}
+	return []prometheus.Collector{credentialsExpire, collectorTokenExpires, renewalDue, memberCondition, versionSkew}
 }
 
 func init() { metrics.Registry.MustRegister(Metrics()...) } //nolint:gochecknoinits // packages register their metrics in init, as controller-runtime asks
@@ -91,11 +98,25 @@ func recordConditions(mc *v1alpha1.MemberCluster) {
 	}
 }
 
+// recordVersions compares the versions in the status of a MemberCluster with that of the manager, and records the result. The status keeps
+// them during an outage, and so does the metric.
+func recordVersions(mc *v1alpha1.MemberCluster, manager string) {
+	skew := 0.0
+	switch {
+	case meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionMemberOutdated):
+		skew = -1
+	case mc.Spec.Collector != v1alpha1.CollectorHost && isOlder(manager, mc.Status.CollectorVersion):
+		skew = 1
+	}
+	versionSkew.WithLabelValues(mc.Name).Set(skew)
+}
+
 // forgetMember removes all metrics of a member.
 func forgetMember(name string) {
 	forgetExpiry(name)
 	recordTokens(name, nil)
 	memberCondition.DeletePartialMatch(prometheus.Labels{"member": name})
+	versionSkew.DeleteLabelValues(name)
 }
 
 // forgetExpiry removes the metric of the host's token for a member.

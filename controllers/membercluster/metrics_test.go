@@ -57,3 +57,32 @@ func TestTheMetricOfConditionsFollowsTheStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestTheMetricOfVersionsTellsTheDirection(t *testing.T) {
+	outdated := metav1.Condition{Type: v1alpha1.ConditionMemberOutdated, Status: metav1.ConditionTrue}
+	for name, tc := range map[string]struct {
+		mode       v1alpha1.CollectorMode
+		collector  string
+		conditions []metav1.Condition
+		want       float64
+	}{
+		"the same version":                           {v1alpha1.CollectorMember, "v1.2.0", nil, 0},
+		"CRDs or a collector that are older":         {v1alpha1.CollectorMember, "v1.1.0", []metav1.Condition{outdated}, -1},
+		"older CRDs, and a newer collector":          {v1alpha1.CollectorMember, "v1.3.0", []metav1.Condition{outdated}, -1},
+		"a newer collector":                          {v1alpha1.CollectorMember, "v1.3.0", nil, 1},
+		"a newer collector that a person runs":       {v1alpha1.CollectorExternal, "v1.3.0", nil, 1},
+		"the version of a collector that has ended":  {v1alpha1.CollectorHost, "v1.3.0", nil, 0},
+		"a build that has no order":                  {v1alpha1.CollectorMember, "v0.0.0-dev", nil, 0},
+		"a collector that has not written a version": {v1alpha1.CollectorMember, "", nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mc := registered(tc.mode)
+			defer forgetMember(mc.Name)
+			mc.Status.CollectorVersion, mc.Status.Conditions = tc.collector, tc.conditions
+			recordVersions(mc, "v1.2.0")
+			if diff := cmp.Diff([]float64{tc.want}, measured(t, skews)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

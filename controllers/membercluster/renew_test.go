@@ -63,6 +63,9 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	if diff := cmp.Diff([]float64{1, 1, 1, 1}, measured(t, conditions)); diff != "" {
 		t.Errorf("the metric of conditions differs: %s", diff)
 	}
+	if diff := cmp.Diff([]float64{0}, measured(t, skews)); diff != "" {
+		t.Errorf("the metric of versions differs: %s", diff)
+	}
 	got.Finalizers = nil
 	if err := l.client.Update(t.Context(), got); err != nil {
 		t.Fatal(err)
@@ -73,7 +76,7 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	if _, err := l.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "east"}}); err != nil {
 		t.Fatal(err)
 	}
-	if left := slices.Concat(measured(t, hostsExpiry), measured(t, collectorsExpiry), measured(t, renewalsDue), measured(t, conditions)); len(left) > 0 {
+	if left := slices.Concat(measured(t, hostsExpiry), measured(t, collectorsExpiry), measured(t, renewalsDue), measured(t, conditions), measured(t, skews)); len(left) > 0 {
 		t.Errorf("the metrics still have a deleted member: %v", left)
 	}
 }
@@ -121,6 +124,7 @@ const (
 	renewalsDue      = "fairlead_member_token_renewal_due_timestamp_seconds"
 	collectorsExpiry = "fairlead_member_collector_token_expire_timestamp_seconds"
 	conditions       = "fairlead_member_condition"
+	skews            = "fairlead_member_version_skew"
 )
 
 // measured returns the values that a metric has, one for each member.

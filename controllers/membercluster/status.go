@@ -43,6 +43,7 @@ func (r *Reconciler) publish(
 	r.reportOrphans(ctx, mc)
 	recordExpiry(mc)
 	recordConditions(mc)
+	recordVersions(mc, r.version)
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}

@@ -11,7 +11,7 @@
 // end-to-end suite calls it with the metrics of its manager.
 //
 // BEFORE and AFTER are two such texts, some seconds apart; an empty file is that of a manager that does not answer. The command
-// evaluates the rules as if what happened between the two went on for half an hour: gauges stay as they are in AFTER, and counters grow
+// evaluates the rules as if what happened between the two went on for longer than each alert waits: gauges stay as they are in AFTER, and counters grow
 // in each minute by what they grew from BEFORE to AFTER. It fails unless exactly the named alerts fire. ALERT is a name with or without
 // labels, as in FairleadMemberUnreachable{member="east"}. The end-to-end suite calls it while its fleet has real faults.
 //

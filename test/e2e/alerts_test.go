@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
@@ -47,7 +48,7 @@ func webhookFailures(ctx context.Context) string {
 }
 
 // Each alert fires because of a real fault. Only the time is short: Prometheus's engine evaluates the rules as if what the two scrapes
-// show went on for half an hour.
+// show went on for longer than each alert waits.
 var _ = Describe("The alerts", needsProcesses, needsOpenMembers, func() {
 	membersAreReady := func(ctx SpecContext) {
 		for _, name := range fleet.MemberNames() {
@@ -114,6 +115,27 @@ var _ = Describe("The alerts", needsProcesses, needsOpenMembers, func() {
 		Eventually(ctx, metric(`fairlead_member_credentials_expire_timestamp_seconds{member="member-1"}`)).WithTimeout(within).Should(BeNumerically("<", soon))
 		Eventually(ctx, metric(`fairlead_member_condition{condition="CredentialsValid",member="member-2"}`)).WithTimeout(within).Should(BeZero())
 		expectAlerts(ctx, before, scrape(ctx), `FairleadCredentialsExpireSoon{member="member-1",account="fairlead-host"}`, `FairleadCredentialsRefused{member="member-2"}`)
+	})
+
+	It("fire when a member has an older or a newer collector", func(ctx SpecContext) {
+		before := scrape(ctx)
+		skews := map[string]string{}
+		for name, version := range map[string]string{"member-1": "v0.0.0-dev.20000101000000", "member-2": "v99.0.0"} {
+			skews[name] = fmt.Sprintf("fairlead_member_version_skew{member=%q}", name)
+			member := fleet.Member(name)
+			collector := fleet.Process(ctx, name, sandbox.CollectorProcess).PID
+			DeferCleanup(func(ctx SpecContext) { // the collector writes its own version again
+				_ = syscall.Kill(collector, syscall.SIGCONT)
+				Eventually(ctx, metric(skews[name])).WithTimeout(afterKill).Should(BeZero())
+			})
+			Expect(syscall.Kill(collector, syscall.SIGSTOP)).To(Succeed())
+			status := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":{"collectorVersion":%q}}`, version))
+			Expect(member.Status().Patch(ctx, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, status)).To(Succeed())
+		}
+		// The manager takes minutes until it misses the heartbeats of the paused collectors.
+		Eventually(ctx, metric(skews["member-1"])).WithTimeout(2 * within).Should(BeEquivalentTo(-1))
+		Eventually(ctx, metric(skews["member-2"])).WithTimeout(2 * within).Should(BeEquivalentTo(1))
+		expectAlerts(ctx, before, scrape(ctx), `FairleadVersionsApart{member="member-1"}`, `FairleadVersionsApart{member="member-2"}`)
 	})
 
 	It("fire when the host answers no writes of a status", func(ctx SpecContext) {
