@@ -142,7 +142,7 @@ func (o *Options) Run(ctx context.Context) error {
 func (o *Options) show(out *table, found *reading) error {
 	o.tellErrors(found)
 	if o.Output != "" {
-		return encode.To(o.Out, o.Output, outputOf(found))
+		return encode.To(o.Out, o.Output, o.outputOf(found))
 	}
 	return o.print(out, found)
 }
@@ -160,15 +160,12 @@ func (o *Options) print(out *table, found *reading) error {
 	if err := o.write(out, found.rows); err != nil {
 		return err
 	}
-	for i := range found.reports {
-		r := &found.reports[i]
-		for _, l := range evidence.UnreachableIn(r, found.wrapper, o.Clusters) {
-			known := "its events are from before that"
-			if l.Name != r.Status.Cluster {
-				known = fmt.Sprintf("before that, it had the same failure as %s", r.Status.Cluster)
-			}
-			o.tell("%s is Unreachable%s: %s", l.Name, screen.Since(o.Now(), l.LastTransitionTime), known)
+	for _, u := range o.unreachable(found) {
+		known := "its events are from before that"
+		if u.SampleCluster != "" {
+			known = fmt.Sprintf("before that, it had the same failure as %s", u.SampleCluster)
 		}
+		o.tell("%s is Unreachable%s: %s", u.Cluster, screen.Since(o.Now(), u.Since), known)
 	}
 	if len(found.rows) == 0 {
 		o.tell("%s", o.none(found))

@@ -5,6 +5,7 @@ package events
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -201,6 +202,33 @@ func TestMembersThatTheManagerCannotReachAreTold(t *testing.T) {
 			got := eventsWith(t, hostWith(t, nil, w, pull(), claim()), screen.Screen{}, append(test.args, "web", "-n", "shop")...)
 			if got.err != nil || got.stderr != test.says {
 				t.Errorf("%v, stderr has %q, want %q", got.err, got.stderr, test.says)
+			}
+		})
+	}
+}
+
+func TestMembersThatTheManagerCannotReachAreToldToPrograms(t *testing.T) {
+	w := web()
+	w.Status.Clusters[2].State, w.Status.Clusters[2].Reason = v1alpha1.StateUnreachable, v1alpha1.ReasonUnauthorized
+	older := claim()
+	older.Name, older.Status.Object.Name, older.Status.ObservedTime = "web.3333333333", "more", ago(time.Hour)
+	for name, test := range map[string]struct {
+		args []string
+		want []unreachable
+	}{
+		"without --cluster": {nil, []unreachable{{Cluster: "us-1", Reason: v1alpha1.ReasonUnreachable, Since: ago(4 * time.Minute), ObservedTime: ago(30 * time.Minute)}}},
+		"a chosen member, and the events of another": {[]string{"--cluster", "eu-3"}, []unreachable{
+			{Cluster: "eu-3", Reason: v1alpha1.ReasonUnauthorized, Since: ago(4 * time.Minute), SampleCluster: "eu-1", ObservedTime: ago(12 * time.Second)}}},
+		"a member that answers": {[]string{"--cluster", "eu-1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := eventsWith(t, hostWith(t, nil, w.DeepCopy(), pull(), claim(), older), screen.Screen{}, append(test.args, "web", "-n", "shop", "-o", "json")...)
+			var out output
+			if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
+				t.Fatal(err, got.err)
+			}
+			if diff := cmp.Diff(test.want, out.Unreachable); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

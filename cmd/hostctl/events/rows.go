@@ -150,10 +150,47 @@ type output struct {
 	ReportsError string `json:"reportsError,omitempty"`
 	// Unanswered are the members that hostctl asked and that did not answer.
 	Unanswered []*request.Problem `json:"unanswered,omitempty"`
+	// Unreachable are the members that the manager cannot reach. Their events are from before the outage.
+	Unreachable []unreachable `json:"unreachable,omitempty"`
 }
 
-func outputOf(found *reading) *output {
-	out := &output{Wrapper: render.TitleOf(found.wrapper), Events: append([]row{}, found.rows...), Unanswered: found.unanswered}
+// unreachable is a member that the manager cannot reach, and whose last events the output has.
+type unreachable struct {
+	// Cluster is the member. Reason tells why the manager cannot reach it, and Since when that began.
+	Cluster string      `json:"cluster"`
+	Reason  string      `json:"reason,omitempty"`
+	Since   metav1.Time `json:"since,omitempty,omitzero"`
+	// SampleCluster is the member whose events the output has, if that is another one that failed in the same way.
+	SampleCluster string `json:"sampleCluster,omitempty"`
+	// ObservedTime is when the manager received the newest of the evidence.
+	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
+}
+
+// unreachable returns the members that the manager cannot reach, and of which the user has to know in order to judge the events.
+func (o *Options) unreachable(found *reading) []unreachable {
+	var all []unreachable
+	for i := range found.reports {
+		r := &found.reports[i]
+		for _, l := range evidence.UnreachableIn(r, found.wrapper, o.Clusters) {
+			one := unreachable{Cluster: l.Name, Reason: l.Reason, Since: l.LastTransitionTime, ObservedTime: r.Status.ObservedTime}
+			if l.Name != r.Status.Cluster {
+				one.SampleCluster = r.Status.Cluster
+			}
+			// Several reports can be about the same members.
+			same := slices.IndexFunc(all, func(u unreachable) bool { return u.Cluster == one.Cluster && u.SampleCluster == one.SampleCluster })
+			switch {
+			case same < 0:
+				all = append(all, one)
+			case all[same].ObservedTime.Before(&one.ObservedTime):
+				all[same].ObservedTime = one.ObservedTime
+			}
+		}
+	}
+	return all
+}
+
+func (o *Options) outputOf(found *reading) *output {
+	out := &output{Wrapper: render.TitleOf(found.wrapper), Events: append([]row{}, found.rows...), Unanswered: found.unanswered, Unreachable: o.unreachable(found)}
 	if found.eventsErr != nil {
 		out.EventsError = found.eventsErr.Error()
 	}
