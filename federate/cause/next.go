@@ -44,7 +44,9 @@ func stepOf(reason string, state v1alpha1.ClusterState, wrapper string) (next, w
 // StepOf returns the next step for the reason of an object, and where the documentation explains the reason: a path in the repository, with
 // an anchor. The parameter wrapper has the form that hostctl's commands take. The caller does not know the object's state. So for a reason
 // that the table does not have, StepOf returns the step of a degraded object.
-func StepOf(reason, wrapper string) (next, where string) { return stepOf(reason, v1alpha1.StateDegraded, wrapper) }
+func StepOf(reason, wrapper string) (next, where string) {
+	return stepOf(reason, v1alpha1.StateDegraded, wrapper)
+}
 
 // stepsByState has the steps for reasons that the table of steps does not have: a controller on the member gave them. It has none for Pushing,
 // which passes by itself, and for Unreachable, which concerns the whole member.

@@ -28,11 +28,16 @@ func consequencesOf(c *cause.Cause, member string, w v1alpha1.Wrapper, reports [
 	if member == "" || !cause.ConcernsOthers(c.Reason) { // without a member, the cause concerns the wrapper
 		return nil
 	}
+	return slices.DeleteFunc(othersThan(c.Object, member, w, reports), func(one consequence) bool { return !cause.MayFollow(one.Reason, c.Reason) })
+}
+
+// othersThan returns the objects other than the given one that reports about a member have, sorted by reason and object.
+func othersThan(object, member string, w v1alpha1.Wrapper, reports []v1alpha1.MemberReport) []consequence {
 	var found []consequence
 	for i := range reports {
 		r := &reports[i]
 		one := consequence{evidence.ObjectOf(r), r.Status.Reason}
-		if one.Object != c.Object && cause.MayFollow(one.Reason, c.Reason) && evidence.IsAbout(r, w, []string{member}) && !slices.Contains(found, one) {
+		if one.Object != object && evidence.IsAbout(r, w, []string{member}) && !slices.Contains(found, one) {
 			found = append(found, one)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -98,5 +99,33 @@ func TestTheFurtherFaultsAreBounded(t *testing.T) {
 	if strings.Count(got, " also on de-01, de-02, de-03 and 21 more: ") != maxFaults || strings.Count(got, "it crashes") > maxFaults*24 ||
 		!strings.Contains(got, " also in trouble: CrashLoopBackOff (Deployment d3, Deployment d4, Deployment d5 and 3 more) ") {
 		t.Error(printed)
+	}
+}
+
+func TestAllFaultsFromBeforeAnOutageAreNamed(t *testing.T) {
+	w, objects := twoFaults()
+	for i := range w.Status.Clusters {
+		l := &w.Status.Clusters[i]
+		l.State, l.Reason, l.Message = v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, "connection refused"
+	}
+	text := describeWith(t, hostWith(t, nil, objects...), screen.Screen{}, "storefront", "-n", "shop").stdout
+	const want = "   evidence from before (20s ago; Deployment cache: ImagePullBackOff; also ClassNotFound (PersistentVolumeClaim data); " +
+		"CrashLoopBackOff (Deployment web); Unschedulable (Job import)): `hostctl events storefront -n shop --cluster eu-1`\n"
+	if !strings.Contains(text, want) {
+		t.Error(text)
+	}
+	var got description
+	if err := json.Unmarshal([]byte(describeWith(t, hostWith(t, nil, objects...), screen.Screen{}, "storefront", "-n", "shop", "-o", "json").stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Evidence) != 1 || !got.Evidence[0].FromBefore || len(got.Evidence[0].Earlier) != 3 {
+		t.Fatalf("%+v", got.Evidence)
+	}
+	first := got.Evidence[0].Earlier[0]
+	first.ObservedTime = metav1.Time{Time: first.ObservedTime.UTC()}
+	if diff := cmp.Diff(earlier{Cluster: "eu-1", ObservedTime: ago(20 * time.Second), Object: "Deployment cache", Reason: "ImagePullBackOff",
+		Others:  []consequence{{"PersistentVolumeClaim data", "ClassNotFound"}, {"Deployment web", "CrashLoopBackOff"}, {"Job import", "Unschedulable"}},
+		Command: "hostctl events storefront -n shop --cluster eu-1"}, first); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

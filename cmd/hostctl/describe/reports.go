@@ -69,6 +69,8 @@ type earlier struct {
 	// Object is the kind and the name of the object in trouble, for example "Deployment web".
 	Object string `json:"object"`
 	Reason string `json:"reason"`
+	// Others are the other objects of the member that were in trouble then, sorted by reason and object.
+	Others []consequence `json:"others,omitempty"`
 	// Command shows the whole evidence.
 	Command string `json:"command"`
 }
@@ -152,6 +154,7 @@ func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alp
 		if r.Status.Cluster != name {
 			is.SampleCluster = r.Status.Cluster
 		}
+		is.Others = othersThan(is.Object, name, w, reports)
 		if len(e.Earlier) == 0 {
 			e.Cluster, e.ObservedTime = r.Status.Cluster, r.Status.ObservedTime
 		}
@@ -311,7 +314,11 @@ func (e *causeEvidence) earlier(p *screen.Page, now time.Time, under string) {
 			}
 			received += "; "
 		}
-		p.Add(screen.Bold, "   evidence from before ", 3, "("+received+is.Object+": "+is.Reason+"): `"+is.Command+"`")
+		others := ""
+		if len(is.Others) > 0 {
+			others = "; also " + inOneLine(p, is.Others)
+		}
+		p.Add(screen.Bold, "   evidence from before ", 3, "("+received+is.Object+": "+is.Reason+others+"): `"+is.Command+"`")
 	}
 	if under == "" && e.EarlierOmitted > 0 {
 		p.Add("", "   ", 3, "evidence from before of "+messages.Count(e.EarlierOmitted, "more member")+": `hostctl describe` with --cluster shows it")
