@@ -41,7 +41,7 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 	case related.CSV != nil && needed != "" && related.CSV.GetName() == needed:
 		v := judgeCSV(related.CSV, installed, now)
 		if target != "" && v.Health == v1alpha1.Healthy {
-			return judgeStep(sub, related.CSV, target, now)
+			return judgeStep(sub, related, target, now)
 		}
 		return v
 	case related.CSV == nil && needed != "" && installed == needed:
@@ -157,7 +157,7 @@ func inPhase(csv *unstructured.Unstructured, now time.Time) time.Duration {
 
 // judgeResolution judges a Subscription for which OLM has not chosen a CSV: OLM is still choosing, or cannot choose.
 func judgeResolution(sub, plan *unstructured.Unstructured, target string, now time.Time) Verdict {
-	if v, ok := judgeTrouble(sub, target, now); ok {
+	if v, ok := judgeTrouble(sub, plan, target, now); ok {
 		return v
 	}
 	if plan != nil {
@@ -166,8 +166,9 @@ func judgeResolution(sub, plan *unstructured.Unstructured, target string, now ti
 	return progressing(v1alpha1.ReasonInstalling, "OLM has not chosen a CSV yet")
 }
 
-// judgeTrouble judges a Subscription by its first condition that reports a problem. ok is false if no condition does.
-func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) (v Verdict, ok bool) {
+// judgeTrouble judges a Subscription by its first condition that reports a present problem. ok is false if no condition does. The
+// parameter plan is Related.InstallPlan.
+func judgeTrouble(sub, plan *unstructured.Unstructured, target string, now time.Time) (v Verdict, ok bool) {
 	// Causes come before consequences: if the catalog is unhealthy or OLM cannot unpack a bundle, the resolution fails as
 	// well.
 	for _, kind := range []string{
@@ -177,7 +178,7 @@ func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) 
 		string(operators.SubscriptionResolutionFailed),
 	} {
 		c := conditionOf(sub, kind)
-		if !c.isTrue() {
+		if !c.isTrue() || kind == string(operators.SubscriptionInstallPlanFailed) && isPastPlan(sub, plan) {
 			continue
 		}
 		said := c.message
@@ -193,6 +194,15 @@ func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) 
 		return failing(kind, said, now.Sub(c.since)), true
 	}
 	return Verdict{}, false
+}
+
+// isPastPlan reports whether the condition InstallPlanFailed of a Subscription is about a plan with which OLM is done. OLM writes the
+// condition and the reference to the plan separately, so in a namespace with several Subscriptions the condition can be that of an
+// earlier plan. A plan can also fail in a step of another Subscription. If the CSV of this one exists all the same, its state is
+// AtLatestKnown, and OLM looks for its next version (nothingToUpdate in pkg/controller/operators/catalog/operator.go of OLM v0.46).
+func isPastPlan(sub, plan *unstructured.Unstructured) bool {
+	return plan != nil && text(plan.Object, "status", "phase") != string(operators.InstallPlanPhaseFailed) ||
+		text(sub.Object, "status", "state") == string(operators.SubscriptionStateAtLatest)
 }
 
 // unreadCatalog matches a catalog that OLM cannot read, in OLM's message. The name of the source that has the namespace's own CSVs begins

@@ -247,6 +247,12 @@ func TestSubscription(t *testing.T) {
 			sub: upgrading, plan: plan("install-2", "{approval: Manual, approved: true}", "{phase: Installing}"), groups: 1,
 			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is Installing"},
 		},
+		"is not degraded by the failure of an earlier InstallPlan": {
+			sub: `{state: UpgradePending, installedCSV: op.v1, currentCSV: op.v2, installPlanRef: {name: install-2}, conditions: [` +
+				`{type: InstallPlanFailed, status: "True", reason: InstallComponentFailed, message: no such kind, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
+			plan: plan("install-2", "{approval: Automatic, approved: true}", "{phase: Installing}"), groups: 1,
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is Installing"},
+		},
 		"is degraded if a person deleted the CSV": {
 			sub: atLatest, groups: 1,
 			want: health.Verdict{

@@ -110,12 +110,12 @@ func judgePendingPlan(related Related, installed, current, target string, now ti
 
 // judgeStep judges a Subscription with a target whose installed CSV has succeeded. This CSV is the target, or a step on the way
 // to it. With `approve: Latest`, every installed CSV counts as the target until the manager has taken a version.
-func judgeStep(sub, csv *unstructured.Unstructured, target string, now time.Time) Verdict {
-	name, lasted := csv.GetName(), inPhase(csv, now)
+func judgeStep(sub *unstructured.Unstructured, related Related, target string, now time.Time) Verdict {
+	name, lasted := related.CSV.GetName(), inPhase(related.CSV, now)
 	if name == target || target == v1alpha1.TargetLatest {
-		return judgeReached(csv, now)
+		return judgeReached(related.CSV, now)
 	}
-	v := judgeNextStep(sub, name, target, lasted, now)
+	v := judgeNextStep(sub, related.InstallPlan, name, target, lasted, now)
 	v.Version = name
 	return v
 }
@@ -135,8 +135,8 @@ func judgeReached(csv *unstructured.Unstructured, now time.Time) Verdict {
 
 // judgeNextStep judges a Subscription whose installed CSV has succeeded, and is not the target. The parameter lasted is the
 // time since it succeeded. The verdict is Degraded if OLM offers no next step towards the target.
-func judgeNextStep(sub *unstructured.Unstructured, installed, target string, lasted time.Duration, now time.Time) Verdict {
-	if v, ok := judgeTrouble(sub, target, now); ok {
+func judgeNextStep(sub, plan *unstructured.Unstructured, installed, target string, lasted time.Duration, now time.Time) Verdict {
+	if v, ok := judgeTrouble(sub, plan, target, now); ok {
 		return v
 	}
 	// OLM unpacks the next bundle before it creates the plan. Until then the Subscription's state is AtLatestKnown.

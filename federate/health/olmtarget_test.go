@@ -54,6 +54,11 @@ func TestSubscriptionWithATarget(t *testing.T) {
 		return "{conditions: [{type: ResolutionFailed, status: 'True', reason: ConstraintsNotSatisfiable, message: '" + message +
 			"', lastTransitionTime: '" + ago(time.Minute) + "'}]}"
 	}
+	planFailed := func(state, current string) string {
+		return "{state: " + state + ", installedCSV: db.v1.0.0, currentCSV: " + current + ", lastUpdated: '" + ago(time.Second) +
+			"', installPlanRef: {name: install-2}, conditions: [{type: InstallPlanFailed, status: 'True', reason: InstallComponentFailed, " +
+			"message: no such kind, lastTransitionTime: '" + ago(time.Minute) + "'}]}"
+	}
 	tests := map[string]struct {
 		sub, csv, plan string
 		noGroup        bool
@@ -236,6 +241,36 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				"{type: InstallPlanFailed, status: 'True', reason: InstallComponentFailed, message: no such kind, lastTransitionTime: '" + ago(time.Minute) + "'}]}",
 			plan: runs("{phase: Failed, startTime: '" + ago(time.Minute) + "'}"),
 			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallPlanFailed", Message: "InstallComponentFailed: no such kind"},
+		},
+		"is blocked when an InstallPlan has failed and OLM tries later versions of the catalog": {
+			sub:  planFailed("UpgradeFailed", "db.v1.1.0"),
+			plan: runs("{phase: Failed, startTime: '" + ago(time.Minute) + "'}"),
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallPlanFailed", Message: "InstallComponentFailed: no such kind"},
+		},
+		"is not blocked by the failure of an earlier InstallPlan while OLM executes another one": {
+			sub:  planFailed("UpgradePending", "db.v1.1.0"),
+			plan: runs("{phase: Installing}"),
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is Installing"},
+		},
+		"is not blocked by the failure of an earlier InstallPlan while OLM has not begun another one": {
+			sub:  planFailed("UpgradePending", "db.v1.1.0"),
+			plan: runs("{}"),
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is"},
+		},
+		"is not blocked by an InstallPlan that failed in a step of another Subscription": {
+			sub: planFailed("AtLatestKnown", "db.v1.0.0"), csv: succeeded("db.v1.0.0", time.Minute),
+			plan: runs("{phase: Failed, startTime: '" + ago(time.Minute) + "'}"),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.0.0", Recheck: 29 * time.Second,
+				Message: "db.v1.0.0 is installed; OLM has not offered the next version on the way to db.v1.2.0 yet",
+			},
+		},
+		"names the resolution that fails, and not the failure of an earlier InstallPlan": {
+			sub: "{state: AtLatestKnown, installedCSV: db.v1.0.0, currentCSV: db.v1.0.0, installPlanRef: {name: install-2}, conditions: [" +
+				"{type: InstallPlanFailed, status: 'True', reason: InstallComponentFailed, message: no such kind, lastTransitionTime: '" + ago(time.Minute) + "'}, " +
+				"{type: ResolutionFailed, status: 'True', message: no catalog, lastTransitionTime: '" + ago(time.Minute) + "'}]}",
+			csv: succeeded("db.v1.0.0", time.Minute), plan: runs("{phase: Complete}"),
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "ResolutionFailed", Message: "no catalog", Version: "db.v1.0.0"},
 		},
 		"is progressing while the CSV of a version before the target is installed": {
 			sub:  settled("db.v1.1.0", time.Minute),
