@@ -264,6 +264,13 @@ type RolloutFailure struct {
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
+	// message is the message that the member in cluster had in status.clusters when the rollout failed, without secrets that
+	// redaction finds. Its first words are the first cause. It does not change after that.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Message string `json:"message,omitempty"`
+
 	// count is how many members of the wave had failed when the rollout failed.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

@@ -124,6 +124,17 @@ func TestAMemberOutOfReachIsGivenNoTarget(t *testing.T) {
 	}
 }
 
+func TestARolloutKnowsTheMessageOfAMember(t *testing.T) {
+	r, _ := inWaves(t)
+	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(rendered("u", object, 1)), Revision: "fed-web-1"})
+	silent := east()
+	silent.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRedirected, Message: "another server answers"}}
+	reader := rolloutReader{observer: r.observer(web, rendered("u", object, 1), map[string]*v1alpha1.MemberCluster{"east": silent}), memory: &r.rollouts, now: now}
+	if m := reader.member("east", nil, &rollout.State{ID: "a"}); m.State != v1alpha1.StateUnreachable || m.Message != "another server answers" {
+		t.Errorf("the member is %s: %q", m.State, m.Message)
+	}
+}
+
 // The member became unreachable after the decision and before the first write to it. So the new revision cannot be the
 // cause, and must not count as the member's target.
 func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing.T) {

@@ -64,7 +64,7 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 		was = nil // the line describes another revision
 	}
 	line := r.observer.LineOfTarget(name, m.Target, observed.Assignment{Revision: r.revision, Desired: newest}, was, r.now)
-	m.State, m.Reason = line.State, line.Reason
+	m.State, m.Reason, m.Message = line.State, line.Reason, line.Message
 	if r.reinstalls {
 		step, recorded := r.observer.Reinstall(name)
 		m.Reinstall = reinstallOf(&line, step, recorded)

@@ -20,7 +20,13 @@ type Rollout struct {
 // NewRollout describes a rollout for the conditions. approve is the command `hostctl approve WRAPPER`, without a flag
 // for the action.
 func NewRollout(s *v1alpha1.RolloutStatus, approve string) *Rollout {
-	return &Rollout{State: s.State, Reason: s.WaitingFor, Message: rolloutWords(s, approve)}
+	words := rolloutWords(s, approve)
+	if s.HasFailed() && s.Failure.Message != "" {
+		// It comes last, so that a long message does not hide what a person can do. The lines of waiting members leave it out, because
+		// a line has room for one message only.
+		words += fmt.Sprintf("; on cluster %s: %s", s.Failure.Cluster, s.Failure.Message)
+	}
+	return &Rollout{State: s.State, Reason: s.WaitingFor, Message: words}
 }
 
 func (r *Rollout) isStopped() bool {

@@ -52,6 +52,8 @@ func TestTheLineOfAMemberThatWaitsInARollout(t *testing.T) {
 // reason.
 func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
 	failure := v1alpha1.RolloutFailure{Revision: "r2", Wave: "canary", Cluster: "east", Reason: v1alpha1.ReasonInvalid, Count: 2}
+	said := failure
+	said.Message = "ConfigMap web: no"
 	for name, test := range map[string]struct {
 		status  v1alpha1.RolloutStatus
 		healthy bool // all members have the newest revision
@@ -65,6 +67,8 @@ func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
 			SoakUntil: metav1.NewTime(now.Add(time.Hour))}, false, "False WaveSoaking", v1alpha1.ConditionReconciling, "until 2026-01-02T04:04:05Z"},
 		"it failed and is paused": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, Wave: "canary", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
 			"False RolloutStopped", v1alpha1.ConditionStalled, "r2 failed in wave canary on cluster east and 1 more (Invalid): change the spec, or run `" + approveCommand + " --retry` to try r2 again"},
+		"it failed with a message of the member": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, Wave: "canary", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: said}, false,
+			"False RolloutStopped", v1alpha1.ConditionStalled, "run `" + approveCommand + " --retry` to try r2 again; on cluster east: ConfigMap web: no"},
 		"the fleet is back": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutRolledBack, LastGoodRevision: "r1", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
 			"False RolloutStopped", v1alpha1.ConditionStalled, "the fleet is back at r1"},
 		"all waves have passed": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutComplete}, true, "True AllHealthy", "", ""},
@@ -90,6 +94,17 @@ func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
 				t.Errorf("%d members count as updated", updated)
 			}
 		})
+	}
+}
+
+// The line of a waiting member has 256 bytes, so it names the way out, and not what another member reported.
+func TestTheLineOfAWaitingMemberLeavesOutTheMessageOfTheFailure(t *testing.T) {
+	s := &v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, WaitingFor: v1alpha1.ReasonRolloutStopped,
+		Failure: v1alpha1.RolloutFailure{Revision: "r2", Cluster: "east", Message: "ConfigMap web: no"}}
+	for _, reason := range []string{"", v1alpha1.ReasonRolloutStopped} {
+		if got := WaitOf(reason, s, approveCommand, false).Message; strings.Contains(got, "ConfigMap") || !strings.Contains(got, "--retry") {
+			t.Errorf("reason %q: %s", reason, got)
+		}
 	}
 }
 

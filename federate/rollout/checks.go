@@ -42,7 +42,8 @@ func (c *memberChecks) firstFailure() *Failure {
 		}
 		if wave := &c.progress.waves[w]; count > wave.MaxFailures {
 			m := &c.fleet.members[first]
-			return &Failure{Revision: c.progress.Revision, Wave: wave.Name, Member: m.Name, Reason: m.Reason, Count: count, At: c.progress.now}
+			return &Failure{Revision: c.progress.Revision, Wave: wave.Name, Member: m.Name, Reason: m.Reason, Message: m.Message, Count: count,
+				At: c.progress.now}
 		}
 	}
 	return nil

@@ -24,8 +24,8 @@ type Member struct {
 	State v1alpha1.ClusterState
 	// Since is when State began.
 	Since time.Time
-	// Reason is the reason of State.
-	Reason string
+	// Reason is the reason of State, and Message explains State to a person.
+	Reason, Message string
 	// ProgressFrom is when the progress deadline of the member began: when Target changed, or when the member was last
 	// Healthy, whichever is later. While the member is Waiting, Held or not reachable, the deadline stands still;
 	// ProgressFrom moves forward by that time.

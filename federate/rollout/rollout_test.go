@@ -109,8 +109,15 @@ func TestDecide(t *testing.T) {
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
 		},
 		"a stalled member pauses the rollout": {
-			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), old("b"), old("c")}}, underWay(canary),
-			"r2 r1:RolloutStopped r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Member == "a" && s.Failure.Count == 1 },
+			two, Input{Members: []Member{saying(at("a", "r2", v1alpha1.StateStalled, 1), "no such kind"), old("b"), old("c")}}, underWay(canary),
+			"r2 r1:RolloutStopped r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool {
+				return s.Failure.Member == "a" && s.Failure.Message == "no such kind" && s.Failure.Count == 1
+			},
+		},
+		"its failure keeps the first message": {
+			two, Input{Members: []Member{saying(at("a", "r2", v1alpha1.StateStalled, 1), "try 7"), old("b"), old("c")}},
+			underWay(State{Phase: Paused, Wave: "canary", Begun: true, Failure: &Failure{Revision: "r2", Member: "a", Message: "try 1", At: epoch.Add(-time.Minute)}}),
+			"r2 r1:RolloutStopped r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Message == "try 1" },
 		},
 		"and so does one that is past its deadline": {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateProgressing, 10), old("b"), old("c")}}, underWay(canary),
@@ -325,6 +332,12 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
+}
+
+// saying returns a member whose state has this message.
+func saying(m Member, message string) Member {
+	m.Message = message
+	return m
 }
 
 func TestEditedWavesBeginWithTheFirstThatIsNotDone(t *testing.T) {

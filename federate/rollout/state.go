@@ -52,8 +52,8 @@ const (
 type Failure struct {
 	Revision, Wave string
 	// Member is the name of the failed member that comes first in alphabetical order.
-	// Reason is the reason of that member's state.
-	Member, Reason string
+	// Reason is the reason of that member's state, and Message explains the state to a person.
+	Member, Reason, Message string
 	// Count is how many members of the wave failed.
 	Count int
 	// At is when the manager noticed the failure.

@@ -6,8 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 )
+
+// maxFailureMessage is the largest length of the message of a failure, in bytes. The schema has the same limit.
+const maxFailureMessage = 256
 
 // Of reads the state of a rollout from the status.
 func Of(s v1alpha1.RolloutStatus) rollout.State {
@@ -25,7 +29,7 @@ func Of(s v1alpha1.RolloutStatus) rollout.State {
 	}
 	if f := s.Failure; s.HasFailed() {
 		state.Failure = &rollout.Failure{
-			Revision: f.Revision, Wave: f.Wave, Member: f.Cluster, Reason: f.Reason, Count: int(f.Count), At: f.Time.Time,
+			Revision: f.Revision, Wave: f.Wave, Member: f.Cluster, Reason: f.Reason, Message: f.Message, Count: int(f.Count), At: f.Time.Time,
 			NoGoodRevision: f.NoGoodRevision == v1alpha1.Yes,
 		}
 	}
@@ -51,14 +55,23 @@ func StatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 	}
 	if f := d.State.Failure; f != nil {
 		s.Failure = v1alpha1.RolloutFailure{
-			Revision: f.Revision, Wave: f.Wave, Cluster: f.Member, Reason: f.Reason, Count: int32(f.Count), //nolint:gosec // at most 5,000 members are placed
-			Time: metav1.NewTime(f.At), NoGoodRevision: yes(f.NoGoodRevision),
+			Revision: f.Revision, Wave: f.Wave, Cluster: f.Member, Reason: f.Reason, Message: f.Message,
+			Count: int32(f.Count), //nolint:gosec // at most 5,000 members are placed
+			Time:  metav1.NewTime(f.At), NoGoodRevision: yes(f.NoGoodRevision),
 		}
 		if d.State.Phase == rollout.RollingBack || d.State.Phase == rollout.RolledBack {
 			s.RolledBackFrom = f.Revision
 		}
 	}
 	return s
+}
+
+// TidyNewFailure redacts and cuts the message of a failure that the decision has found. It leaves a failure that the state before had
+// already: that one is in the status, and a second change of it would be a write of the host.
+func TidyNewFailure(before *rollout.State, d *rollout.Decision) {
+	if f := d.State.Failure; f != nil && f != before.Failure {
+		f.Message = health.Tidy(f.Message, maxFailureMessage)
+	}
 }
 
 // Only returns only the state of a rollout: it drops the fields of the status that the manager computes from the state

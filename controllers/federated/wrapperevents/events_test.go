@@ -89,6 +89,17 @@ func TestWhichEventAChangeOfARolloutHas(t *testing.T) {
 	}
 }
 
+func TestTheEventOfAFailureHasTheMessageOfTheMember(t *testing.T) {
+	for _, state := range []v1alpha1.RolloutState{v1alpha1.RolloutPaused, v1alpha1.RolloutRollingBack} {
+		after := v1alpha1.RolloutStatus{ID: "a", Revision: "r2", State: state,
+			Failure: v1alpha1.RolloutFailure{Revision: "r2", Wave: "canary", Cluster: "east", Reason: v1alpha1.ReasonInvalid, Message: "ConfigMap web: no"}}
+		all := Rollout(&v1alpha1.RolloutStatus{ID: "a"}, &after, "hostctl approve web")
+		if len(all) != 1 || !strings.HasSuffix(all[0].note, "; on cluster east: ConfigMap web: no") {
+			t.Errorf("%s: %+v", state, all)
+		}
+	}
+}
+
 func TestOperatorsThatStayHaveAnEventOfTheirOwn(t *testing.T) {
 	own := push.Kept{Reason: v1alpha1.ReasonKept, Object: "PersistentVolumeClaim data", Why: "it holds data"}
 	operator := push.Kept{Reason: v1alpha1.ReasonOperatorLeft, Object: "ClusterServiceVersion shop/db.v1.0.0"}
