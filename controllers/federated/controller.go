@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-dev/fairlead/controllers/loopqueue"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -174,6 +175,11 @@ type reconciliation struct {
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the ControllerRevision of the present spec. revise sets it.
 	revision string
+	// plan and planError are the result of compiling spec.rollout; both nil before rolloutPlan has set them.
+	plan      *rollout.Plan
+	planError error
+	// approved are the Approvals that count for the present rollout; nil before rolloutApprovals has set them.
+	approved *rollout.Approvals
 	// invalid is the error of a spec from which the manager cannot make any desired state; "" if the spec is valid.
 	// revise, place, render and rollOut set it.
 	invalid string

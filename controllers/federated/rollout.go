@@ -6,8 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated/rolloutstate"
@@ -31,17 +35,21 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		p.takeTurnsUnpaced()
 		return nil
 	}
-	plan, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout))
+	plan, err := p.rolloutPlan()
 	if err != nil {
 		p.invalid, p.desired, p.refusals = err.Error(), nil, nil
 		return nil
 	}
 	now := p.now.Truncate(time.Second) // the status stores whole seconds
 	state := rolloutstate.Of(p.wrapper.WrapperStatus().Rollout)
+	approvals, err := p.rolloutApprovals(ctx, &state)
+	if err != nil {
+		return err
+	}
 	in := rollout.Input{
 		Revision:  p.revision,
 		Removing:  len(p.decision.Status.Leaving),
-		Approvals: p.rolloutApprovals(&state),
+		Approvals: approvals,
 		Suspended: spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll,
 	}
 	observer := p.observer(p.key, p.wrapper, p.members)
@@ -102,18 +110,61 @@ func (p *reconciliation) setTargets(ctx context.Context, old earlierRevisions, m
 	return nil
 }
 
+// rolloutPlan compiles spec.rollout. Several steps need the plan, so it is compiled once in a reconcile.
+func (p *reconciliation) rolloutPlan() (*rollout.Plan, error) {
+	if p.plan == nil {
+		p.plan, p.planError = rollout.Compile(rollout.StrategyOf(&p.wrapper.WrapperSpec().Rollout))
+	}
+	return p.plan, p.planError
+}
+
 // rolloutApprovals returns the Approvals (Wave, Skip and Retry) of the present rollout. For an Approval of another
 // rollout, or of a wave that spec.rollout does not have, it records an event, once. It records none for an Approval that is older
 // than the present wave: such an Approval may have counted for an earlier rollout.
-func (p *reconciliation) rolloutApprovals(state *rollout.State) rollout.Approvals {
-	strategy := rollout.StrategyOf(&p.wrapper.WrapperSpec().Rollout)
-	waves := strategy.WaveNames()
+func (p *reconciliation) rolloutApprovals(ctx context.Context, state *rollout.State) (rollout.Approvals, error) {
+	if p.approved != nil {
+		return *p.approved, nil
+	}
+	plan, err := p.rolloutPlan()
+	if err != nil {
+		return rollout.Approvals{}, err
+	}
+	waves := plan.WaveNames()
 	counted, outdated := rolloutstate.Approvals(p.approvals, state, waves)
 	for _, a := range outdated {
-		if state.ID == "" || !p.rollouts.IsNewlyOutdated(p.key, a.Name) || !a.CreationTimestamp.After(state.Since) {
+		if state.ID == "" || p.rollouts.IsKnownOutdated(p.key, a.Name) {
 			continue
 		}
-		wrapperevents.Record(p.events, p.wrapper, wrapperevents.Outdated(a, state, waves))
+		isNew := a.CreationTimestamp.After(state.Since)
+		if isNew && a.Spec.Rollout == state.ID && a.Spec.Revision == state.Revision { // the present rollout does not have its wave
+			present, err := p.hasPresentWaves(ctx, waves)
+			switch {
+			case err != nil:
+				return rollout.Approvals{}, err
+			case !present: // the reconcile of the present waves judges the Approval
+				continue
+			}
+		}
+		p.rollouts.NoteOutdated(p.key, a.Name)
+		if isNew {
+			wrapperevents.Record(p.events, p.wrapper, wrapperevents.Outdated(a, state, waves))
+		}
 	}
-	return counted
+	p.approved = &counted
+	return counted, nil
+}
+
+// hasPresentWaves reports whether the waves are those of the wrapper at the API server. The watches of wrappers and of Approvals are
+// not synchronized: the cache can have an Approval of a wave before it has the spec with that wave. Only an Approval of an unknown wave
+// needs this request.
+func (p *reconciliation) hasPresentWaves(ctx context.Context, waves []string) (bool, error) {
+	present := p.newWrapper()
+	if err := p.live.Get(ctx, p.key.NamespacedName, present.(client.Object)); err != nil { //nolint:forcetypeassert // both wrappers are client.Objects
+		if apierrors.IsNotFound(err) {
+			return false, nil // the cache does not have the deletion yet
+		}
+		return false, fmt.Errorf("reading the waves of %s: %w", p.key, err)
+	}
+	plan, err := rollout.Compile(rollout.StrategyOf(&present.WrapperSpec().Rollout))
+	return err == nil && slices.Equal(plan.WaveNames(), waves), nil
 }

@@ -3,6 +3,7 @@
 package federated
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -48,15 +49,16 @@ func TestAMemberWakesTheWrappersThatRollOutOnIt(t *testing.T) {
 }
 
 func TestWhichApprovalsCountForARollout(t *testing.T) {
-	r, _ := host(t, nil)
 	w := rendered("u", object, 1)
+	w.ResourceVersion = ""
+	r, _ := host(t, nil, w)
 	state := rollout.State{ID: "a", Revision: "r2", Since: now.Add(-time.Hour)}
 	approve := func(name string, spec v1alpha1.ApprovalSpec, minutes int) v1alpha1.Approval {
 		a := v1alpha1.Approval{Spec: spec}
 		a.Name, a.Namespace, a.CreationTimestamp = name, "shop", metav1.NewTime(now.Add(time.Duration(minutes)*time.Minute))
 		return a
 	}
-	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now, approvals: []v1alpha1.Approval{
+	approvals := []v1alpha1.Approval{
 		approve("wave", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowWave, Rollout: "a", Revision: "r2", Wave: "rest"}, 0),
 		approve("skip", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowSkip, Rollout: "a", Revision: "r2", Clusters: []string{"east", "west"}}, 0),
 		approve("retry-2", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRetry, Rollout: "a", Revision: "r2"}, 2),
@@ -65,11 +67,13 @@ func TestWhichApprovalsCountForARollout(t *testing.T) {
 		approve("other-revision", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowSkip, Rollout: "a", Revision: "r1", Clusters: []string{"north"}}, 0),
 		approve("unknown-wave", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowWave, Rollout: "a", Revision: "r2", Wave: "rset"}, 0),
 		approve("removal", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRemoval, Clusters: []string{"south"}}, 0),
-	}}
+	}
 	for range 2 {
+		p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now, approvals: approvals}
 		want := rollout.Approvals{Waves: []string{"rest"}, Skip: []string{"east", "west"}, Retry: now.Add(2 * time.Minute)}
-		if diff := cmp.Diff(want, p.rolloutApprovals(&state)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		got, err := p.rolloutApprovals(t.Context(), &state)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
 	recorded := r.events.(*events.FakeRecorder).Events //nolint:forcetypeassert // host uses a FakeRecorder
@@ -87,6 +91,74 @@ func TestWhichApprovalsCountForARollout(t *testing.T) {
 			"Run `kubectl delete approval unknown-wave -n shop`, and approve one of the waves rest",
 	}, told); diff != "" {
 		t.Errorf("events about Approvals that do not count (-want +got):\n%s", diff)
+	}
+}
+
+// countingReader counts the reads of single objects.
+type countingReader struct {
+	client.Reader
+	gets int
+}
+
+func (r *countingReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	r.gets++
+	return r.Reader.Get(ctx, key, obj, opts...)
+}
+
+// The author adds a wave, and a person approves it at once. The cache has the Approval first.
+func TestAnApprovalOfAWaveThatTheCacheDoesNotHaveYetIsNotReported(t *testing.T) {
+	approve := func(wave string, at time.Time) v1alpha1.Approval {
+		a := v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowWave, Rollout: "a", Revision: "r2", Wave: wave}}
+		a.Name, a.Namespace, a.CreationTimestamp = "approval", "shop", metav1.NewTime(at)
+		return a
+	}
+	for name, test := range map[string]struct {
+		approval v1alpha1.Approval
+		outdated bool // the cache lacks the wave "added"
+		events   int  // after two reconciles
+		reads    int
+	}{
+		"of a known wave":                     {approval: approve("canary", now)},
+		"of a wave that the cache lacks":      {approval: approve("added", now), outdated: true, reads: 2},
+		"of a wave that does not exist":       {approval: approve("lost", now), events: 1, reads: 1},
+		"of an unknown wave, before the wave": {approval: approve("lost", now.Add(-2*time.Hour))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			present := rendered("u", object, 1)
+			present.ResourceVersion = ""
+			present.Spec.Rollout.Waves = []v1alpha1.RolloutWave{build.Wave("canary", "east"), build.Wave("added", "west")}
+			r, _ := host(t, nil, present)
+			live := &countingReader{Reader: r.live}
+			r.live = live
+			cached := present.DeepCopy()
+			if test.outdated {
+				cached.Spec.Rollout.Waves = cached.Spec.Rollout.Waves[:1]
+			}
+			for range 2 {
+				p := &reconciliation{Reconciler: r, key: web, wrapper: cached, now: now, approvals: []v1alpha1.Approval{test.approval}}
+				if _, err := p.rolloutApprovals(t.Context(), &rollout.State{ID: "a", Revision: "r2", Since: now.Add(-time.Hour)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := len(r.events.(*events.FakeRecorder).Events); got != test.events || live.gets != test.reads { //nolint:forcetypeassert // host uses a FakeRecorder
+				t.Errorf("%d events and %d reads, want %d and %d", got, live.gets, test.events, test.reads)
+			}
+		})
+	}
+}
+
+func TestTheApprovalsOfARolloutAreJudgedOnceInAReconcile(t *testing.T) {
+	w := rendered("u", object, 1)
+	w.ResourceVersion = ""
+	r, _ := host(t, nil, w)
+	state := rollout.State{ID: "a", Revision: "r2"}
+	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now}
+	if _, err := p.rolloutApprovals(t.Context(), &state); err != nil {
+		t.Fatal(err)
+	}
+	plan, approved := p.plan, p.approved
+	if _, err := p.rolloutApprovals(t.Context(), &state); err != nil || plan == nil || p.plan != plan || approved == nil || p.approved != approved {
+		t.Errorf("the second step compiles the waves or judges the Approvals again (%v)", err)
 	}
 }
 

@@ -179,7 +179,11 @@ func (f *fleetOfOperators) rollOut(p *reconciliation, state rollout.State) {
 		}
 		return fmt.Sprint("rendering of ", version)
 	}
-	in := rollout.Input{Revision: fmt.Sprint("r", f.taken()), Approvals: p.rolloutApprovals(&state)}
+	approvals, err := p.rolloutApprovals(f.t.Context(), &state)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	in := rollout.Input{Revision: fmt.Sprint("r", f.taken()), Approvals: approvals}
 	if f.approved {
 		in.Approvals.Waves = []string{"rest"}
 	}

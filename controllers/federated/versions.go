@@ -40,11 +40,15 @@ func (p *reconciliation) takeVersions(ctx context.Context) error {
 	plan, skipped := (*rollout.Plan)(nil), []string(nil)
 	if spec.Rollout.IsPaced() {
 		var err error
-		if plan, err = rollout.Compile(rollout.StrategyOf(&spec.Rollout)); err != nil {
+		if plan, err = p.rolloutPlan(); err != nil {
 			return nil //nolint:nilerr // rollOut compiles the same waves, and reports the error
 		}
 		state := rolloutstate.Of(status.Rollout)
-		skipped = p.rolloutApprovals(&state).Skip
+		approvals, err := p.rolloutApprovals(ctx, &state)
+		if err != nil {
+			return err
+		}
+		skipped = approvals.Skip
 	}
 	first := firstWaveOf(plan, skipped, p.observer(p.key, p.wrapper, p.members))
 	return p.takeFrom(ctx, &first)
@@ -57,7 +61,10 @@ func (p *reconciliation) takeFrom(ctx context.Context, first *firstWave) error {
 	state := rolloutstate.Of(p.wrapper.WrapperStatus().Rollout)
 	var approvals rollout.Approvals
 	if p.wrapper.WrapperSpec().Rollout.IsPaced() {
-		approvals = p.rolloutApprovals(&state)
+		var err error
+		if approvals, err = p.rolloutApprovals(ctx, &state); err != nil {
+			return err
+		}
 	}
 	versions := versionTaker{first: first, before: before.Subscriptions, hold: holdOf(p.wrapper, &state, &approvals, first.name), now: p.now}
 	for i := range before.Subscriptions {

@@ -55,18 +55,6 @@ func (s *Strategy) addsRest() bool {
 	return !slices.ContainsFunc(s.Waves, func(w Wave) bool { return w.Clusters == nil })
 }
 
-// WaveNames returns the names of the waves in order, also of the wave that Compile adds.
-func (s *Strategy) WaveNames() []string {
-	names := make([]string, 0, len(s.Waves)+1)
-	for i := range s.Waves {
-		names = append(names, s.Waves[i].Name)
-	}
-	if s.addsRest() {
-		names = append(names, Rest)
-	}
-	return names
-}
-
 // Wave is one group of members.
 type Wave struct {
 	Name     string
@@ -221,6 +209,15 @@ func (p *Plan) Waves() []Wave {
 		waves = append(waves, p.waves[i].Wave)
 	}
 	return waves
+}
+
+// WaveNames returns the names of the waves in order, also of the wave that Compile adds.
+func (p *Plan) WaveNames() []string {
+	names := make([]string, 0, len(p.waves))
+	for i := range p.waves {
+		names = append(names, p.waves[i].Name)
+	}
+	return names
 }
 
 // Concurrent returns how many members of the wave are updated at the same time, if the wave has this many members.

@@ -119,14 +119,18 @@ func (r *Memory) KeysOf(name string) []push.Key {
 	return keys
 }
 
-// IsNewlyOutdated records that an Approval is outdated. It reports true at the first call for that Approval.
-func (r *Memory) IsNewlyOutdated(key push.Key, approval string) bool {
+// IsKnownOutdated reports whether NoteOutdated was called for an Approval.
+func (r *Memory) IsKnownOutdated(key push.Key, approval string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known := r.of(key)
-	was := known.outdated[approval]
-	known.outdated[approval] = true
-	return !was
+	return r.of(key).outdated[approval]
+}
+
+// NoteOutdated records that an Approval is outdated.
+func (r *Memory) NoteOutdated(key push.Key, approval string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of(key).outdated[approval] = true
 }
 
 // Forget drops what the memory has about a wrapper.
