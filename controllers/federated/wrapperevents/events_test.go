@@ -128,3 +128,12 @@ func TestOperatorsThatStayHaveAnEventOfTheirOwn(t *testing.T) {
 		})
 	}
 }
+
+func TestAVersionThatIsTakenHasAnEvent(t *testing.T) {
+	before := &v1alpha1.UpgradeStatus{Subscriptions: []v1alpha1.SubscriptionVersion{{Name: "a", CSV: "a.v1.0.0"}, {Name: "b", CSV: "b.v1.0.0"}}}
+	after := &v1alpha1.UpgradeStatus{Subscriptions: []v1alpha1.SubscriptionVersion{{Name: "a", CSV: "a.v1.1.0"}, {Name: "b", CSV: "b.v1.0.0"}, {Name: "c"}}}
+	all := Versions(before, after)
+	if len(all) != 1 || all[0].reason != v1alpha1.ReasonVersionTaken || !strings.Contains(all[0].note, "Subscription a: the manager takes a.v1.1.0") {
+		t.Errorf("%+v", all)
+	}
+}
