@@ -20,9 +20,17 @@ import (
 
 // The largest numbers of objects of one namespace that the manager reads. Where there are more, it keeps the operator.
 const (
-	maxCSVs  = 200
+	maxCSVs  = csvPage * maxCSVPages
 	maxPlans = 50
 	maxCRDs  = 100
+)
+
+const (
+	// csvPage is the largest number of CSVs in one answer. A CSV can have hundreds of KiB, and an answer is bounded.
+	csvPage = 200
+	// maxCSVPages bounds the time of an attempt. OLM copies the CSV of each global operator into every namespace, so a namespace can have
+	// more than one page.
+	maxCSVPages = 5
 )
 
 var (
@@ -58,19 +66,29 @@ func tooLarge(what string) string {
 
 // list reads a list into a pointer to a struct.
 func (r *reader) list(ctx context.Context, gvr schema.GroupVersionResource, kind string, most int, into any, more *string) error {
+	if err := r.page(ctx, gvr, kind, most, "", into); err != nil || *more == "" {
+		return err
+	}
+	r.tooMany(kind, most)
+	return nil
+}
+
+// page reads one page of a list into a pointer to a struct. from is where the page before ended; "" for the first one.
+func (r *reader) page(ctx context.Context, gvr schema.GroupVersionResource, kind string, most int, from string, into any) error {
 	if r.unread != "" {
 		return nil
 	}
 	what := kind + "s of namespace " + r.namespace
-	answer, err := member.Do(ctx, r.conn.REST().Get().AbsPath(member.Path(gvr, r.namespace, "")...).Param("limit", strconv.Itoa(most)), false)
+	request := r.conn.REST().Get().AbsPath(member.Path(gvr, r.namespace, "")...).Param("limit", strconv.Itoa(most))
+	if from != "" {
+		request = request.Param("continue", from)
+	}
+	answer, err := member.Do(ctx, request, false)
 	if err != nil {
 		return r.refused(what, gvr.Group, err)
 	}
 	if err := answer.IntoFields(kind+"List", into); err != nil {
 		return fmt.Errorf("reading %s on member %s: %w", what, r.conn.Name(), err)
-	}
-	if *more != "" {
-		r.tooMany(kind, most)
 	}
 	return nil
 }
@@ -118,17 +136,24 @@ func (r *reader) subscriptions(ctx context.Context) ([]operators.Subscription, e
 
 // csvs reads all CSVs of the namespace.
 func (r *reader) csvs(ctx context.Context) ([]upgrade.CSV, error) {
-	var list struct {
-		Metadata listMeta
-		Items    []upgrade.CSVContent
+	var all []upgrade.CSV
+	from := ""
+	for range maxCSVPages {
+		var list struct {
+			Metadata listMeta
+			Items    []upgrade.CSVContent
+		}
+		if err := r.page(ctx, memberapi.ClusterServiceVersions, operators.ClusterServiceVersionKind, csvPage, from, &list); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			all = append(all, list.Items[i].CSV())
+		}
+		if from = list.Metadata.Continue; from == "" {
+			return all, nil
+		}
 	}
-	if err := r.list(ctx, memberapi.ClusterServiceVersions, operators.ClusterServiceVersionKind, maxCSVs, &list, &list.Metadata.Continue); err != nil {
-		return nil, err
-	}
-	all := make([]upgrade.CSV, 0, len(list.Items))
-	for i := range list.Items {
-		all = append(all, list.Items[i].CSV())
-	}
+	r.tooMany(operators.ClusterServiceVersionKind, maxCSVs)
 	return all, nil
 }
 

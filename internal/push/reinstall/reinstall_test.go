@@ -26,7 +26,7 @@ const (
 	openRecord      = `{"db":{"csvs":[{"name":"db.v1.3.0","uid":"c"}],"subscription":{"name":"db","uid":"s"},"at":"2026-11-26T12:00:00Z"}}`
 )
 
-// answers is a member that answers a request by the last part of its path.
+// answers is a member that answers a request by the last part of its path, and by where the page before ended.
 type answers map[string]string
 
 func (a answers) attempt(t *testing.T) (Result, []string, error) {
@@ -37,7 +37,7 @@ func (a answers) attempt(t *testing.T) (Result, []string, error) {
 			writes = append(writes, req.Method+" "+req.URL.Path)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, a[req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]]) // if it cannot be sent, the client fails
+		_, _ = io.WriteString(w, a[req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]+req.URL.Query().Get("continue")]) // if it cannot be sent, the client fails
 	}))
 	t.Cleanup(server.Close)
 	conn, err := member.Connect("east", &rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
@@ -60,7 +60,7 @@ func delivery(record, generation string) string {
 
 func TestWhatCannotBeReadKeepsTheOperator(t *testing.T) {
 	huge := `{"items":[` + strings.Repeat("{},", 20<<20) + `{}]}`
-	tooMany := `{"kind":"ClusterServiceVersionList","metadata":{"continue":"more"},"items":[]}`
+	endless := `{"kind":"ClusterServiceVersionList","metadata":{"continue":"more"},"items":[]}`
 	for name, tc := range map[string]struct {
 		member answers
 		step   upgrade.Step
@@ -68,8 +68,8 @@ func TestWhatCannotBeReadKeepsTheOperator(t *testing.T) {
 	}{
 		"too large a list of Subscriptions": {answers{"d": delivery("", "4"), "subscriptions": huge}, upgrade.Keep, "cannot read Subscriptions of namespace shop, because the answer is too large"},
 		"too large a list of CSVs":          {answers{"d": delivery("", "4"), "subscriptions": noSubscriptions, "clusterserviceversions": huge}, upgrade.Keep, "cannot read ClusterServiceVersions of namespace shop"},
-		"too many CSVs":                     {answers{"d": delivery("", "4"), "subscriptions": noSubscriptions, "clusterserviceversions": tooMany}, upgrade.Keep, "more than 200 ClusterServiceVersions"},
-		"too many CSVs during a reinstall":  {answers{"d": delivery(openRecord, "4"), "subscriptions": noSubscriptions, "clusterserviceversions": tooMany}, upgrade.AwaitRemoval, "reinstalling: the manager cannot go on with Subscription db: namespace shop has more than 200"},
+		"too many CSVs":                     {answers{"d": delivery("", "4"), "subscriptions": noSubscriptions, "clusterserviceversions": endless, "clusterserviceversionsmore": endless}, upgrade.Keep, "more than 1000 ClusterServiceVersions"},
+		"too many CSVs during a reinstall":  {answers{"d": delivery(openRecord, "4"), "subscriptions": noSubscriptions, "clusterserviceversions": endless, "clusterserviceversionsmore": endless}, upgrade.AwaitRemoval, "reinstalling: the manager cannot go on with Subscription db: namespace shop has more than 1000"},
 		"a record without an end":           {answers{"d": delivery("{", "4")}, upgrade.Keep, "it is not the expected JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,5 +90,28 @@ func TestAMemberAheadOfTheHostIsLeftAlone(t *testing.T) {
 		if len(got) != writes {
 			t.Errorf("generation %s: writes %v, error %v", generation, got, err)
 		}
+	}
+}
+
+// OLM copies the CSV of each global operator into every namespace, so that the manager's own one can be on a later page.
+func TestAReinstallGoesOnWithACSVOfALaterPage(t *testing.T) {
+	const (
+		subs  = `{"kind":"SubscriptionList","items":[{"metadata":{"name":"db","uid":"s"},"status":{"installedCSV":"db.v1.3.0"}}]}`
+		first = `{"kind":"ClusterServiceVersionList","metadata":{"continue":"-2"},"items":[{"metadata":{"name":"copy.v1.0.0","uid":"x"}}]}`
+		last  = `{"kind":"ClusterServiceVersionList","items":[{"metadata":{"name":"db.v1.3.0","uid":"c"}}]}`
+	)
+	is, writes, err := answers{"d": delivery(openRecord, "4"), "subscriptions": subs, "clusterserviceversions": first, "clusterserviceversions-2": last}.attempt(t)
+	if err != nil || is.Step != upgrade.Remove || len(writes) != 1 || !strings.HasSuffix(writes[0], "/clusterserviceversions/db.v1.3.0") {
+		t.Errorf("step %d: %s; writes %v, error %v", is.Step, is.Message, writes, err)
+	}
+}
+
+// A page that cannot be read must not look like the end of the list.
+func TestAPageOfCSVsThatIsTooLargeKeepsTheOperator(t *testing.T) {
+	const first = `{"kind":"ClusterServiceVersionList","metadata":{"continue":"-2"},"items":[]}`
+	huge := `{"items":[` + strings.Repeat("{},", 20<<20) + `{}]}`
+	is, writes, err := answers{"d": delivery("", "4"), "subscriptions": noSubscriptions, "clusterserviceversions": first, "clusterserviceversions-2": huge}.attempt(t)
+	if err != nil || is.Step != upgrade.Keep || len(writes) > 0 || !strings.Contains(is.Message, "the answer is too large") {
+		t.Errorf("step %d: %s; writes %v, error %v", is.Step, is.Message, writes, err)
 	}
 }
