@@ -199,6 +199,12 @@ func IsUnderWay(o *Operator, now time.Time) bool {
 	return underWay
 }
 
+// IsForbidden reports whether the manager must not create the Subscription of a reinstall again, because another one has its package.
+func IsForbidden(o *Operator, now time.Time) bool {
+	is, _ := o.finish(o.subscription(), now)
+	return is.Forbids
+}
+
 // mayBegin reports whether a reinstall can begin at all.
 func (o *Operator) mayBegin(sub *operators.Subscription) bool {
 	return o.IsPolicy && o.IsApplied && o.isAhead(sub)

@@ -133,9 +133,9 @@ func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Resul
 	if result.Step != upgrade.Create {
 		delete(is.owed, result.Subscription) // it is there again, or another Subscription is
 	}
-	is.forbidden = nil
-	if result.Forbids {
-		is.forbidden = sets.New(result.Subscription)
+	if result.IsRead { // if not, what the attempt before has read still counts
+		is.forbidden = sets.New(result.Forbidden...)
+		maps.DeleteFunc(is.owed, func(name string, _ *owedSubscription) bool { return is.forbidden.Has(name) })
 	}
 	wait = max(wait, time.Millisecond)
 	is.again = now.Add(wait)

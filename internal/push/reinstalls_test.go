@@ -44,7 +44,11 @@ func (b *reinstallBench) attempt(t *testing.T, is upgrade.Reinstall, underWay bo
 	if due, _, _ := b.begin(b.key, b.desired, "db: CSVMissing", upgrade.RecordOpen); !due {
 		t.Fatal("no attempt is due")
 	}
-	return b.end(b.key, b.desired, &reinstall.Result{Reinstall: is, Subscription: "db", IsUnderWay: underWay, Removed: "sub-1"})
+	result := &reinstall.Result{Reinstall: is, Subscription: "db", IsUnderWay: underWay, IsRead: true, Removed: "sub-1"}
+	if is.Forbids {
+		result.Forbidden = []string{"db"}
+	}
+	return b.end(b.key, b.desired, result)
 }
 
 func TestARefusedCreationUsesTheBackOffOfThePasses(t *testing.T) {
@@ -115,6 +119,27 @@ func TestAnOwedSubscriptionIsDroppedForAnotherOne(t *testing.T) {
 	b.attempt(t, upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}, true)
 	if !b.addOwed(b.key, b.desired, &todo, false, &plan.Outcome{}) {
 		t.Error("when the other one is gone, the manager does not create its own")
+	}
+}
+
+// The package of a removed Subscription has another one. Meanwhile the manager reinstalls the second operator of the wrapper, and then
+// cannot read the namespace any more.
+func TestAForbiddenSubscriptionStaysSoUntilTheManagerReadsThatItIsNot(t *testing.T) {
+	b, id := newReinstallBench(), subscriptionID("db")
+	b.attempt(t, upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}, true)
+	for i, result := range []reinstall.Result{
+		{Reinstall: upgrade.Reinstall{Step: upgrade.AwaitRemoval}, Subscription: "web", IsUnderWay: true, IsRead: true, Forbidden: []string{"db"}},
+		{Reinstall: upgrade.Reinstall{Step: upgrade.AwaitRemoval}, Subscription: "web", IsUnderWay: true},
+	} {
+		b.clock.Step(time.Minute)
+		if due, _, _ := b.begin(b.key, b.desired, "web: CSVMissing", upgrade.RecordOpen); !due {
+			t.Fatal("no attempt is due")
+		}
+		b.end(b.key, b.desired, &result)
+		todo := plan.Work{Drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone}}
+		if b.addOwed(b.key, b.desired, &todo, true, &plan.Outcome{}) || len(todo.Drifted) > 0 {
+			t.Errorf("attempt %d: the manager creates a second Subscription: %+v", i, todo)
+		}
 	}
 }
 

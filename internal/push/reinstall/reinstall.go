@@ -59,6 +59,10 @@ type Result struct {
 	Subscription string
 	// IsUnderWay is true if the reinstall has begun and has not ended. No InstallPlan may be approved meanwhile.
 	IsUnderWay bool
+	// IsRead is true if the attempt has read the namespace. Forbidden are then the names of all Subscriptions of the wrapper that the
+	// manager must not create, because another Subscription has their package.
+	IsRead    bool
+	Forbidden []string
 	// Removed is the Subscription that this reinstall removed, for the step Create.
 	Removed types.UID
 }
@@ -103,7 +107,10 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	all := a.operators(record, subscriptions, csvs)
 	// A begun one comes first: until it has ended, no other operator of the wrapper is removed.
 	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return a.rank(x) - a.rank(y) })
-	return a.first(ctx, read, record, all)
+	forbidden := a.forbidden(all)
+	is, err := a.first(ctx, read, record, all)
+	is.IsRead, is.Forbidden = true, forbidden
+	return is, err
 }
 
 // operators returns what the manager knows about each Subscription of the wrapper.
@@ -138,6 +145,17 @@ func (a *Attempt) first(ctx context.Context, read *reader, record *record, all [
 		}
 	}
 	return kept, nil
+}
+
+// forbidden returns the names of the Subscriptions that the manager must not create. It judges all of them: a pass can create each one,
+// also while another operator of the wrapper is reinstalled.
+func (a *Attempt) forbidden(all []*upgrade.Operator) (names []string) {
+	for _, o := range all {
+		if upgrade.IsForbidden(o, a.Now) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 // waits returns why no reinstall of a Subscription may begin on the member now; "" if one may.

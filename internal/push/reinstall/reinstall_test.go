@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,8 @@ const (
 // answers is a member that answers a request by the last part of its path, and by where the page before ended.
 type answers map[string]string
 
-func (a answers) attempt(t *testing.T) (Result, []string, error) {
+// attempt makes an attempt for a wrapper with these Subscriptions, each of the package of its name; without names it has db.
+func (a answers) attempt(t *testing.T, names ...string) (Result, []string, error) {
 	t.Helper()
 	var writes []string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -48,6 +50,9 @@ func (a answers) attempt(t *testing.T) (Result, []string, error) {
 	at := Attempt{Conn: conn, Desired: &plan.Desired{Reinstalls: true, MayReinstall: true, Wrapper: v1alpha1.WrapperIdentity{Kind: "Federated", Namespace: "shop", Name: "db", UID: "u", Generation: 4}},
 		Delivery: "d", DeliveryUID: "d-1", Subscriptions: map[string]Subscription{"db": {Target: "db.v1.2.0", Spec: &operators.SubscriptionSpec{Package: "db"}}}, IsApplied: true, IsCollected: true,
 		IsHealthy: func(string) bool { return false }, IsDesired: func() bool { return true }, Now: time.Date(2026, 11, 26, 12, 1, 0, 0, time.UTC)}
+	for _, name := range names {
+		at.Subscriptions[name] = Subscription{Target: name + ".v1.2.0", Spec: &operators.SubscriptionSpec{Package: name}}
+	}
 	is, err := at.Run(t.Context())
 	return is, writes, err
 }
@@ -113,5 +118,18 @@ func TestAPageOfCSVsThatIsTooLargeKeepsTheOperator(t *testing.T) {
 	is, writes, err := answers{"d": delivery("", "4"), "subscriptions": noSubscriptions, "clusterserviceversions": first, "clusterserviceversions-2": huge}.attempt(t)
 	if err != nil || is.Step != upgrade.Keep || len(writes) > 0 || !strings.Contains(is.Message, "the answer is too large") {
 		t.Errorf("step %d: %s; writes %v, error %v", is.Step, is.Message, writes, err)
+	}
+}
+
+// Both operators of the wrapper are removed, and another client has created a Subscription of the first one's package.
+func TestAnAttemptTellsWhichSubscriptionsMustNotBeCreated(t *testing.T) {
+	const subs = `{"kind":"SubscriptionList","items":[{"metadata":{"name":"db2","uid":"s2"},"spec":{"name":"db"}}]}`
+	both := strings.TrimSuffix(openRecord, "}") + `,"web":{"csvs":[{"name":"web.v1.3.0","uid":"c-2"}],"subscription":{"name":"web","uid":"s-3"},"at":"2026-11-26T12:00:00Z"}}`
+	is, writes, err := answers{"d": delivery(both, "4"), "subscriptions": subs, "clusterserviceversions": noCSVs}.attempt(t, "db", "web")
+	if err != nil || is.Step != upgrade.Create || is.Subscription != "web" || len(writes) > 0 {
+		t.Fatalf("step %d for Subscription %s: %s; writes %v, error %v", is.Step, is.Subscription, is.Message, writes, err)
+	}
+	if !is.IsRead || !slices.Equal(is.Forbidden, []string{"db"}) {
+		t.Errorf("the namespace is read: %t, forbidden: %v", is.IsRead, is.Forbidden)
 	}
 }
