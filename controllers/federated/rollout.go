@@ -60,8 +60,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		return err
 	}
 	decision := plan.Decide(in, state, now)
-	rolloutstate.TidyNewFailure(&state, &decision)
-	next := rolloutstate.StatusOf(&decision)
+	next := rolloutstate.StatusOf(&decision, &state)
 	before, err := p.writer(p.wrapper).writeRollout(ctx, next)
 	if err != nil {
 		return err

@@ -252,8 +252,9 @@ func TestTheStateOfARolloutIsWrittenForEachWaveAndNotForEachMember(t *testing.T)
 			if decisions > 10*size+100 {
 				t.Fatalf("%d members: the rollout does not end: %+v", size, w.Status.Rollout)
 			}
-			d := plan.Decide(in, rolloutstate.Of(w.Status.Rollout), clock)
-			if _, err := r.writer(w).writeRollout(t.Context(), rolloutstate.StatusOf(&d)); err != nil {
+			state := rolloutstate.Of(w.Status.Rollout)
+			d := plan.Decide(in, state, clock)
+			if _, err := r.writer(w).writeRollout(t.Context(), rolloutstate.StatusOf(&d, &state)); err != nil {
 				t.Fatal(err)
 			}
 			clock = clock.Add(10 * time.Second)

@@ -196,7 +196,7 @@ func (f *fleetOfOperators) rollOut(p *reconciliation, state rollout.State) {
 		in.Members = append(in.Members, member)
 	}
 	decision := f.plan.Decide(in, state, f.now)
-	f.w.Status.Rollout = rolloutstate.StatusOf(&decision)
+	f.w.Status.Rollout = rolloutstate.StatusOf(&decision, &state)
 	f.w.Status.ObservedGeneration, f.w.Status.UpdateRevision = f.w.Generation, in.Revision
 	for i, m := range f.members {
 		if target := decision.Targets[i].Rendering; target == rendering(m.target) || target != rendering(f.taken()) {

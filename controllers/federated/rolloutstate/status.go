@@ -36,8 +36,10 @@ func Of(s v1alpha1.RolloutStatus) rollout.State {
 	return state
 }
 
-// StatusOf converts a decision to status.rollout.
-func StatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
+// StatusOf converts a decision to status.rollout. The parameter before is the state on which Decide has decided. StatusOf redacts and cuts
+// the message of a failure that the decision has found. It leaves a failure of before as it is: a change of that would be one more write to
+// the host.
+func StatusOf(d *rollout.Decision, before *rollout.State) v1alpha1.RolloutStatus {
 	s := v1alpha1.RolloutStatus{
 		ID:                d.State.ID,
 		Revision:          d.State.Revision,
@@ -54,8 +56,12 @@ func StatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 		RetrySeen:         metav1.NewTime(d.State.RetrySeen),
 	}
 	if f := d.State.Failure; f != nil {
+		message := f.Message
+		if f != before.Failure {
+			message = health.Tidy(message, maxFailureMessage)
+		}
 		s.Failure = v1alpha1.RolloutFailure{
-			Revision: f.Revision, Wave: f.Wave, Cluster: f.Member, Reason: f.Reason, Message: f.Message,
+			Revision: f.Revision, Wave: f.Wave, Cluster: f.Member, Reason: f.Reason, Message: message,
 			Count: int32(f.Count), //nolint:gosec // at most 5,000 members are placed
 			Time:  metav1.NewTime(f.At), NoGoodRevision: yes(f.NoGoodRevision),
 		}
@@ -64,14 +70,6 @@ func StatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 		}
 	}
 	return s
-}
-
-// TidyNewFailure redacts and cuts the message of a failure that the decision has found. It leaves a failure that the state before had
-// already: that one is in the status, and a second change of it would be a write of the host.
-func TidyNewFailure(before *rollout.State, d *rollout.Decision) {
-	if f := d.State.Failure; f != nil && f != before.Failure {
-		f.Message = health.Tidy(f.Message, maxFailureMessage)
-	}
 }
 
 // Only returns only the state of a rollout: it drops the fields of the status that the manager computes from the state
