@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -353,6 +354,13 @@ func (c *TestCluster) grantDefaultsAnd(ctx context.Context, more ...string) {
 	DeferCleanup(c.rejoin, permissions.ProfileAny)
 	c.rejoin(ctx, strings.Join(append(permissions.DefaultGrants(), more...), ","))
 }
+
+// A failed assertion prints whole objects, and cuts them before the second one. Of a report this is what a reader needs.
+var _ = format.RegisterCustomFormatter(func(value any) (string, bool) {
+	r, ok := value.(v1alpha1.MemberReport)
+	s := &r.Status
+	return fmt.Sprintf("%s of %v, since %s: %s %s, %s: %s", r.Name, s.Clusters, r.CreationTimestamp.Format(time.RFC3339), s.Object.Kind, s.Object.Name, s.Reason, s.Message), ok
+})
 
 // reportsIn returns a function for Eventually that lists the MemberReports of a namespace.
 func reportsIn(ctx context.Context, namespace string) func(Gomega) []v1alpha1.MemberReport {
