@@ -103,7 +103,7 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 	must(host.Create(t.Context(), r))
 	r.Status = evidence
 	r.Status.ObservedTime = metav1.Now()
-	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: "Waiting", Reason: "CrashLoopBackOff", Log: "panic: no database\n"}}
+	r.Status.Containers = []v1alpha1.ObservedContainer{{Pod: "web-1", Name: "app", State: "Waiting", Reason: "CrashLoopBackOff", Log: "panic: no database\n", PreviousLog: "starting\n"}}
 	r.Status.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: "Warning", Reason: "BackOff", Message: "restarting", Count: 2, LastTime: metav1.Now()}}
 	must(host.Status().Update(t.Context(), r))
 	happened := func(name, message string) *corev1.Event {
@@ -145,6 +145,12 @@ func TestARoleBindingInOneNamespaceIsEnoughForAPersonOnCall(t *testing.T) {
 		{[]string{"events", "web", "-n", "shop"}, exit.Done, "at the host", ""},
 		{[]string{"events", "web", "-n", "shop", "--cluster", "eu-1"}, exit.Done, "Pod/web-1", ""},
 		{[]string{"logs", "web", "-n", "shop"}, exit.Done, "[eu-1/web-1/app] panic: no database\n", "eu-1: Deployment web: CrashLoopBackOff, received "},
+		{[]string{"describe", "web", "-n", "shop", "--cluster", "eu-1"}, exit.Waits, "panic: no database", ""},
+		{[]string{"describe", "web", "-n", "shop", "-o", "json"}, exit.Waits, `"panic: no database"`, ""},
+		{[]string{"events", "web", "-n", "shop", "-o", "json"}, exit.Done, `"restarting"`, ""},
+		{[]string{"logs", "web", "-n", "shop", "-o", "json"}, exit.Done, `"log": "panic: no database`, ""},
+		{[]string{"logs", "web", "-n", "shop", "--cluster", "eu-1", "--container", "app", "--tail", "1"}, exit.Done, "[eu-1/web-1/app] panic: no database\n", ""},
+		{[]string{"logs", "web", "-n", "shop", "--previous"}, exit.Done, "[eu-1/web-1/app] starting\n", ""},
 		{[]string{"rollout", "status", "web", "-n", "shop"}, exit.Done, "eu-1", "• the waves of the members are not shown"},
 		{[]string{"diagnose", "web", "-n", "shop", "--output-directory", ofShop}, exit.Done, "fairlead-diagnose-", "• reading Federated shop/web\n"},
 		{[]string{"__complete", "logs", "web", "-n", "shop", "--container", ""}, exit.Done, "app\n", ""},
