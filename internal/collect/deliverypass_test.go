@@ -158,7 +158,8 @@ func TestAWarningThatArrivesAfterTheStatusIsReported(t *testing.T) {
 
 func TestAnUnhealthyObjectIsReadLessAndLessOften(t *testing.T) {
 	var at []time.Duration
-	for lasted := time.Duration(0); lasted < 40*time.Minute; lasted += unhealthyWait(lasted) {
+	since := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for lasted := time.Duration(0); lasted < 40*time.Minute; lasted += unhealthyWait(since, since.Add(lasted), since.Add(lasted)) {
 		at = append(at, lasted.Round(time.Second))
 	}
 	want := []time.Duration{0, 5, 10, 15, 20, 25, 31, 39, 49, 61, 76, 95, 119, 149, 186, 233, 291, 364, 455, 568, 711, 888, 1110, 1388, 1688, 1988, 2288}

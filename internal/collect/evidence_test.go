@@ -221,7 +221,7 @@ func TestTheEventsOfAnObjectWithoutPodsAreEvidence(t *testing.T) {
 	})
 }
 
-// publishOnce publishes, after this time, a line with this reason and an event with this message. It returns the requests and the pass.
+// publishOnce publishes, after this time, a line with this reason and, if the message is not "", an event with this message. It returns the requests and the pass.
 func (u *unwatched) publishOnce(after time.Duration, reason, message string) ([]string, *pass) {
 	u.m.t.Helper()
 	u.passTime(after)
@@ -231,8 +231,10 @@ func (u *unwatched) publishOnce(after time.Duration, reason, message string) ([]
 	}
 	now := metav1.NewTime(time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC))
 	p.lines = []v1alpha1.ObjectStatus{{Group: "apps", Kind: "Deployment", Name: "web", Health: v1alpha1.Degraded, Reason: reason, Message: "x", SinceTime: now}}
-	p.memory.gathered[lineKey{schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web"}] = v1alpha1.Evidence{
-		Events: []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: "Warning", Reason: "BackOff", Message: message, Count: 1, LastTime: now}},
+	if message != "" {
+		p.memory.gathered[lineKey{schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web"}] = v1alpha1.Evidence{
+			Events: []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: "Warning", Reason: "BackOff", Message: message, Count: 1, LastTime: now}},
+		}
 	}
 	p.addEvidence(&v1alpha1.InventoryEntry{Group: "apps", Kind: "Deployment", Name: "web"})
 	if err := u.observer.publisher.publish(u.m.t.Context(), p); err != nil {
@@ -260,7 +262,8 @@ func TestAWriteOfEvidenceAloneWaits(t *testing.T) {
 		writes          int
 		want            string
 	}{
-		{0, "CrashLoopBackOff", "one", 1, "one"},
+		{0, "CrashLoopBackOff", "", 1, ""},
+		{2 * time.Second, "CrashLoopBackOff", "one", 1, "one"}, // the first evidence does not wait
 		{2 * time.Second, "CrashLoopBackOff", "one", 0, "one"},
 		{2 * time.Second, "CrashLoopBackOff", "two", 0, "one"},
 		{wordsEvery, "CrashLoopBackOff", "two", 1, "two"},

@@ -165,7 +165,7 @@ func (h *healthReader) verdict(
 	}
 	unhealthy := unhealthySince(last, p.before[key], verdict, obj.GetGeneration(), now)
 	if !unhealthy.IsZero() {
-		verdict.Recheck = sooner(verdict.Recheck, unhealthyWait(now.Sub(unhealthy)))
+		verdict.Recheck = sooner(verdict.Recheck, unhealthyWait(unhealthy, explained.at, now))
 	}
 	p.memory.judged[key] = &judgement{
 		verdict: verdict, unhealthy: unhealthy, recovered: recovered, generation: obj.GetGeneration(), resourceVersion: obj.GetResourceVersion(),
@@ -209,10 +209,15 @@ func isUnhealthy(line *v1alpha1.ObjectStatus) bool {
 	return line != nil && (line.Health == v1alpha1.Progressing || line.Health == v1alpha1.Degraded)
 }
 
-// unhealthyWait returns the time until the next read of an unhealthy object. lasted is how long the object has been unhealthy. In the first
-// minute the wait is at most 15 s, so the collector soon reads a change that shows only in a pod or an event.
-func unhealthyWait(lasted time.Duration) time.Duration {
-	return min(max(lasted/4, unhealthyFirst), unhealthyMost)
+// unhealthyWait returns the time until the next read of an object that has been unhealthy since a time. In the first minute the wait is at
+// most 15 s, so the collector soon reads a change that shows only in a pod or an event. explained is the field at of the object's explained: a
+// change of the object does not put off the first read of its explanation.
+func unhealthyWait(since, explained, now time.Time) time.Duration {
+	wait := min(max(now.Sub(since)/4, unhealthyFirst), unhealthyMost)
+	if left := explainEvery - now.Sub(explained); left > 0 && !explained.After(since) {
+		wait = min(wait, max(left, readEvery))
+	}
+	return wait
 }
 
 // explainedBefore returns the explanation of an object from its last judgement, before the collector judges the object again. After a

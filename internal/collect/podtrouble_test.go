@@ -231,6 +231,24 @@ func TestPodsAreReadWhenAnObjectIsUnhealthyForAWhile(t *testing.T) {
 	}
 }
 
+func TestTheNextReadOfAnUnhealthyObject(t *testing.T) {
+	since := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct{ lasted, explained, want time.Duration }{
+		"the object has just become unhealthy":     {0, 0, 5 * time.Second},
+		"it has changed before it was explained":   {3 * time.Second, 0, 2 * time.Second},
+		"a moment before":                          {4900 * time.Millisecond, 0, 2 * time.Second},
+		"its explanation is due and was not read":  {5 * time.Second, 0, 5 * time.Second},
+		"it has changed after it was explained":    {7 * time.Second, 5 * time.Second, 5 * time.Second},
+		"it has been unhealthy for a minute":       {time.Minute, 59 * time.Second, 15 * time.Second},
+		"for a day":                                {24 * time.Hour, 23 * time.Hour, 5 * time.Minute},
+		"the collector has started, and knows how": {time.Minute, time.Minute - explainEvery, 15 * time.Second},
+	} {
+		if got := unhealthyWait(since, since.Add(test.explained), since.Add(test.lasted)); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
 func TestAWriteOfMessagesAloneWaits(t *testing.T) {
 	status := func(reason, message string) *v1alpha1.DeliveryStatus {
 		return &v1alpha1.DeliveryStatus{Objects: []v1alpha1.ObjectStatus{{Kind: "Deployment", Name: "web", Health: v1alpha1.Degraded, Reason: reason, Message: message}}}

@@ -30,7 +30,7 @@ const (
 	// publishEvery is the shortest time between two writes of a Delivery's status.
 	publishEvery = time.Second
 	// wordsEvery is the shortest time between a write and a later write that changes only messages and evidence. The message about a
-	// container that crashes changes with each restart.
+	// container that crashes changes with each restart. The first evidence of a Delivery does not wait.
 	wordsEvery = 10 * time.Second
 )
 
@@ -54,7 +54,8 @@ func (w *publisher) publish(ctx context.Context, p *pass) error {
 		clear(p.memory.gathered)
 		return nil
 	}
-	if left := wordsEvery - w.clock.Since(p.memory.published); left > 0 && sameButMessages(&status, &p.delivery.Status) && sameAnswers(&status, &p.delivery.Status) {
+	isFirst := len(status.Evidence) > 0 && len(p.delivery.Status.Evidence) == 0
+	if left := wordsEvery - w.clock.Since(p.memory.published); left > 0 && !isFirst && sameButMessages(&status, &p.delivery.Status) && sameAnswers(&status, &p.delivery.Status) {
 		p.recheck(left)
 		return nil
 	}

@@ -40,7 +40,7 @@ func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 	write("failure.txt", []byte(spec.FullText()+"\n\n"+spec.FailureMessage()+"\n"+spec.FailureLocation().String()+"\n\n"+f.standing(ctx)))
 	for name, list := range map[string]client.ObjectList{
 		"federateds": &v1alpha1.FederatedList{}, "clusterfederateds": &v1alpha1.ClusterFederatedList{},
-		"memberclusters": &v1alpha1.MemberClusterList{}, "events": &corev1.EventList{},
+		"memberclusters": &v1alpha1.MemberClusterList{}, "memberreports": &v1alpha1.MemberReportList{}, "events": &corev1.EventList{},
 	} {
 		write("host-"+name+".yaml", provider.ListAsYAML(ctx, f.Host, f.Host.Name, list))
 	}

@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,9 @@ type fault struct {
 	state   v1alpha1.ClusterState
 	reason  string
 	words   []string
+	// evidence are words in the events, the container states and the logs of the wrapper's MemberReport. It is nil if the member shows
+	// nothing beside the line: no event, and no pod.
+	evidence []string
 	// sign is a sign of the fault in the status of an object on the member. It is nil if no status shows the fault. Warning events are
 	// signs of every fault.
 	sign *sign
@@ -41,8 +46,8 @@ type fault struct {
 	shown   time.Time
 	shownBy string
 	// told is the time at which the line first had the reason and the words. The state Degraded can come later: it waits until the
-	// collector finds the same reason a second time.
-	told time.Time
+	// collector finds the same reason a second time. evidenced is the time at which a MemberReport first had the evidence.
+	told, evidenced time.Time
 }
 
 // member returns the only member on which the wrapper is placed.
@@ -74,10 +79,14 @@ func (f *fault) noteSigns(ctx context.Context) {
 	}
 }
 
-// isTold reports whether the wrapper's line on the host now has the reason and the words of the fault, and also its final state.
+// isTold reports whether the wrapper's line on the host now has the reason and the words of the fault, and also its final state, and whether
+// a MemberReport has had the evidence.
 func (f *fault) isTold(ctx context.Context) bool {
 	if f.told.IsZero() {
 		f.noteSigns(ctx)
+	}
+	if f.evidenced.IsZero() && f.hasEvidence(ctx) {
+		f.evidenced = time.Now()
 	}
 	if fleet.Host.Get(ctx, keyOf(f.placed), f.placed) != nil {
 		return false
@@ -95,7 +104,23 @@ func (f *fault) isTold(ctx context.Context) bool {
 		f.told = time.Now()
 		f.noteSigns(ctx)
 	}
-	return line.State == f.state
+	return line.State == f.state && !f.evidenced.IsZero()
+}
+
+// hasEvidence reports whether a MemberReport of the wrapper has all words of the evidence. A fault without evidence has it.
+func (f *fault) hasEvidence(ctx context.Context) bool {
+	if len(f.evidence) == 0 {
+		return true
+	}
+	reports := &v1alpha1.MemberReportList{}
+	if fleet.Host.List(ctx, reports, client.InNamespace(f.placed.Namespace)) != nil {
+		return false // the next poll reads them
+	}
+	return slices.ContainsFunc(reports.Items, func(r v1alpha1.MemberReport) bool {
+		content, err := json.Marshal(r.Status.Evidence)
+		Expect(err).NotTo(HaveOccurred())
+		return r.Spec.Wrapper.Name == f.placed.Name && !slices.ContainsFunc(f.evidence, func(word string) bool { return !strings.Contains(string(content), word) })
+	})
 }
 
 // untold returns a description of each fault that the host does not tell yet.
@@ -103,15 +128,16 @@ func untold(ctx context.Context, faults []*fault) (all []string) {
 	for _, f := range faults {
 		if !f.isTold(ctx) {
 			line := lineOf(f.placed, f.member())
-			all = append(all, fmt.Sprintf("case %s (%s) has %s %s: %s", f.number, f.name, line.State, line.Reason, line.Message))
+			all = append(all, fmt.Sprintf("case %s (%s) has %s %s: %s; a report with its evidence: %t", f.number, f.name, line.State, line.Reason, line.Message, !f.evidenced.IsZero()))
 		}
 	}
 	return all
 }
 
 // expectTold makes all faults, and waits until the host tells each of them. Each has to be told within toldWithin of its first sign on
-// the member; without a sign, of the creation of the wrapper. expectTold adds these times to the spec's report, and what hostctl shows. The
-// parameter within bounds the wait, which includes the time until a member shows its fault.
+// the member; without a sign, of the creation of the wrapper. That includes the evidence. hostctl describe has to show the line first, with
+// the next step. expectTold adds these times to the spec's report, and what hostctl shows. The parameter within bounds the wait, which
+// includes the time until a member shows its fault.
 func expectTold(ctx context.Context, faults []*fault, within time.Duration) {
 	GinkgoHelper()
 	for _, f := range faults {
@@ -133,8 +159,13 @@ func expectTold(ctx context.Context, faults []*fault, within time.Duration) {
 			f.note(f.placed.CreationTimestamp.Time, "creation of the wrapper")
 		}
 		took := fmt.Sprintf("case %s (%s): told %.1f s after the %s", f.number, f.name, f.told.Sub(f.shown).Seconds(), f.shownBy)
-		AddReportEntry(took, fleet.Hostctl(ctx, "describe", f.placed.Name, "-n", f.placed.Namespace).Stdout)
-		if f.told.Sub(f.shown) > toldWithin {
+		if len(f.evidence) > 0 {
+			took += fmt.Sprintf(", its evidence after %.1f s", f.evidenced.Sub(f.shown).Seconds())
+		}
+		described := fleet.Hostctl(ctx, "describe", f.placed.Name, "-n", f.placed.Namespace).Stdout
+		AddReportEntry(took, described)
+		Expect(described).To(And(ContainSubstring("\n1. "+f.reason+" on 1 member, "+string(f.state)+": "+f.member()+"\n"), ContainSubstring("\n   next: ")))
+		if f.told.Sub(f.shown) > toldWithin || len(f.evidence) > 0 && f.evidenced.Sub(f.shown) > toldWithin {
 			late = append(late, took)
 		}
 	}

@@ -86,7 +86,7 @@ spec: {message: Hello, recipients: [ada]}`, demooperator.GroupVersion, demoopera
 		DeferCleanup(func(ctx SpecContext) { Expect(pods.Install(ctx, olm.Bundle{Version: "v1.0.0"})).To(Succeed()) }, NodeTimeout(podsWithin))
 		Expect(pods.Install(ctx, olm.Bundle{Version: "v1.2.0", Crashes: true})).To(Succeed())
 		operator := &fault{number: "18", name: "operator", state: v1alpha1.StateDegraded, reason: "CrashLoopBackOff", sign: podFails,
-			words:   []string{"Subscription demo: pod demo-operator-", "container operator ended with exit code 1", "from its log: ", "no such file or directory"},
+			words: []string{"Subscription demo: pod demo-operator-", "container operator ended with exit code 1", "from its log: ", "no such file or directory"}, evidence: []string{"no such file or directory"},
 			wrapper: build.Federated("operator").In(shop).To(member.Name).With(operatorGroup(shop), subscription(demooperator.Name, "Manual")).UpTo("demo", demoCSV("v1.2.0"))}
 		expectTold(ctx, []*fault{operator}, podsWithin)
 		logs := fleet.Hostctl(ctx, "logs", operator.placed.Name, "-n", shop)
