@@ -22,6 +22,10 @@ const inputsLabel = "dev.fairlead.kind-node.inputs"
 // background uses a runc that works without it.
 func startEngine(ctx context.Context, work workFolder, capSysResource bool, progress io.Writer) error {
 	if answers(ctx) == nil {
+		if runtime, err := command(ctx, "docker", "info", "--format", "{{.DefaultRuntime}}"); err == nil && !capSysResource && strings.TrimSpace(runtime) == "runc" {
+			fmt.Fprintln(progress, "! the engine that runs builds images, but cannot start nodes: this machine lacks CAP_SYS_RESOURCE, and its runc asks for it."+
+				" Stop dockerd and run this command again, which starts dockerd in a way that works")
+		}
 		return nil
 	}
 	if _, err := os.Stat("/run/systemd/system"); err == nil {
