@@ -23,8 +23,8 @@ func NewRollout(s *v1alpha1.RolloutStatus, approve string) *Rollout {
 	words := rolloutWords(s, approve)
 	if s.HasFailed() && s.Failure.Message != "" {
 		// It comes last, so that a long message does not hide what a person can do. The lines of waiting members leave it out, because
-		// a line has room for one message only.
-		words += fmt.Sprintf("; on cluster %s: %s", s.Failure.Cluster, s.Failure.Message)
+		// a line has room for one message only. The quotes show where the message ends, because other text can follow.
+		words += fmt.Sprintf("; when the rollout failed, the message of cluster %s was \"%s\"", s.Failure.Cluster, s.Failure.Message)
 	}
 	return &Rollout{State: s.State, Reason: s.WaitingFor, Message: words}
 }

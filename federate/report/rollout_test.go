@@ -68,7 +68,7 @@ func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
 		"it failed and is paused": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, Wave: "canary", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
 			"False RolloutStopped", v1alpha1.ConditionStalled, "r2 failed in wave canary on cluster east and 1 more (Invalid): change the spec, or run `" + approveCommand + " --retry` to try r2 again"},
 		"it failed with a message of the member": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, Wave: "canary", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: said}, false,
-			"False RolloutStopped", v1alpha1.ConditionStalled, "run `" + approveCommand + " --retry` to try r2 again; on cluster east: ConfigMap web: no"},
+			"False RolloutStopped", v1alpha1.ConditionStalled, "run `" + approveCommand + " --retry` to try r2 again; when the rollout failed, the message of cluster east was \"ConfigMap web: no\""},
 		"the fleet is back": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutRolledBack, LastGoodRevision: "r1", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
 			"False RolloutStopped", v1alpha1.ConditionStalled, "the fleet is back at r1"},
 		"all waves have passed": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutComplete}, true, "True AllHealthy", "", ""},

@@ -78,7 +78,7 @@ spec:
 		message := w.Status.Rollout.Failure.Message
 		Expect(message).To(ContainSubstring("ConfigMap"))
 		Expect(onCall(ctx, w, exit.Waits, "status")).To(And(ContainSubstring("failed in wave second on cluster member-2"),
-			ContainSubstring("; on cluster member-2: "+message)))
+			ContainSubstring("; when the rollout failed, the message of cluster member-2 was \""+message+"\"")))
 		Eventually(ctx, told(w.Namespace, w.Name, v1alpha1.ReasonRolloutPaused)).Should(ContainElement(ContainSubstring(message)))
 
 		By("going on without member-2, up to the wave that needs an approval")

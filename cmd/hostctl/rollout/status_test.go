@@ -73,7 +73,7 @@ func TestStatusNamesTheReasonOfAWaitAndTheRemedy(t *testing.T) {
 			"; `hostctl rollout resume web -n shop --all` lets all writes go on (Suspended)"},
 		"paused": {paused, exit.Waits, "fed-web-4 failed in wave canary on cluster east (Invalid): change the spec, or run `hostctl approve web -n shop --retry` to try fed-web-4 again"},
 		"paused, with the message of the member": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.Failure.Message = "ConfigMap web: no" }, exit.Waits,
-			" --retry` to try fed-web-4 again; on cluster east: ConfigMap web: no (RolloutStopped)"},
+			" --retry` to try fed-web-4 again; when the rollout failed, the message of cluster east was \"ConfigMap web: no\" (RolloutStopped)"},
 		"back at the last good revision": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.State = v1alpha1.RolloutRolledBack }, exit.Waits,
 			"the fleet is back at fed-web-2"},
 		"going back": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.State = v1alpha1.RolloutRollingBack }, exit.Done, "goes back to fed-web-2"},

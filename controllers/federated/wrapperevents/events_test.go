@@ -94,7 +94,7 @@ func TestTheEventOfAFailureHasTheMessageOfTheMember(t *testing.T) {
 		after := v1alpha1.RolloutStatus{ID: "a", Revision: "r2", State: state,
 			Failure: v1alpha1.RolloutFailure{Revision: "r2", Wave: "canary", Cluster: "east", Reason: v1alpha1.ReasonInvalid, Message: "ConfigMap web: no"}}
 		all := Rollout(&v1alpha1.RolloutStatus{ID: "a"}, &after, "hostctl approve web")
-		if len(all) != 1 || !strings.HasSuffix(all[0].note, "; on cluster east: ConfigMap web: no") {
+		if len(all) != 1 || !strings.HasSuffix(all[0].note, "; when the rollout failed, the message of cluster east was \"ConfigMap web: no\"") {
 			t.Errorf("%s: %+v", state, all)
 		}
 	}
