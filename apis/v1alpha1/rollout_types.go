@@ -264,8 +264,8 @@ type RolloutFailure struct {
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// message is the message that the member in cluster had in status.clusters when the rollout failed, without secrets that
-	// redaction finds. Its first words are the first cause. It does not change after that.
+	// message is the message that the member in cluster had in status.clusters when the rollout failed. Secrets that the manager
+	// recognizes are redacted. The message stays until a new revision goes out or a person retries.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
