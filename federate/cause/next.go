@@ -42,10 +42,13 @@ func stepOf(reason string, state v1alpha1.ClusterState, wrapper string) (next, w
 }
 
 // StepOf returns the next step for the reason of an object, and where the documentation explains the reason: a path in the repository, with
-// an anchor. The parameter wrapper has the form that hostctl's commands take. The caller does not know the object's state. So for a reason
-// that the table does not have, StepOf returns the step of a degraded object.
-func StepOf(reason, wrapper string) (next, where string) {
-	return stepOf(reason, v1alpha1.StateDegraded, wrapper)
+// an anchor. The parameter wrapper has the form that hostctl's commands take. flags choose the object, for example
+// "--object Deployment/web": the step has them behind the commands that show evidence, which otherwise show that of all objects of the wrapper.
+// The caller does not know the object's state. So for a reason that the table does not have, StepOf returns the step of a degraded object.
+func StepOf(reason, wrapper, flags string) (next, where string) {
+	next, where = stepOf(reason, v1alpha1.StateDegraded, wrapper)
+	logs, events := "`hostctl logs "+wrapper, "`hostctl events "+wrapper
+	return strings.NewReplacer(logs, logs+" "+flags, events, events+" "+flags).Replace(next), where
 }
 
 // stepsByState has the steps for reasons that the table of steps does not have: a controller on the member gave them. It has none for Pushing,

@@ -127,6 +127,19 @@ func TestEachStepIsOneSentenceWithTheNameOfTheWrapper(t *testing.T) {
 	}
 }
 
+func TestTheStepOfAnObjectHasTheFlagsThatChooseIt(t *testing.T) {
+	const flags = "--cluster east --object Deployment/web"
+	for reason, want := range map[string]string{
+		crashLoopBackOff: "run `hostctl logs web -n shop " + flags + "`; ",
+		"SomethingNew":   "`hostctl events web -n shop " + flags + "` and `hostctl logs web -n shop " + flags + "` show",
+		"RolloutStopped": "`hostctl approve web -n shop --retry`", // it has no flag --object
+	} {
+		if next, _ := StepOf(reason, "web -n shop", flags); !strings.Contains(next, want) {
+			t.Errorf("%s: %q lacks %q", reason, next, want)
+		}
+	}
+}
+
 func TestAReasonThatIsNotKnownHasTheStepOfItsState(t *testing.T) {
 	for state, command := range map[v1alpha1.ClusterState]string{
 		v1alpha1.StateStalled: "`hostctl events cfed/fast`", v1alpha1.StateDegraded: "`hostctl logs cfed/fast`",

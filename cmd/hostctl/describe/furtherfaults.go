@@ -78,10 +78,11 @@ func (o *Options) faultsOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha
 		if len(r.Status.Containers) > 0 {
 			verb = "logs"
 		}
+		flags := strings.TrimSpace(chosen + " --object " + r.Status.Object.Kind + "/" + r.Status.Object.Name)
 		f := fault{Object: object, Reason: reason, Message: health.Clean(r.Status.Message, report.MaxMessage), Cluster: r.Status.Cluster,
 			ObservedTime: r.Status.ObservedTime, Clusters: on, MayCause: explains(reason, c.Reason),
-			Command: o.Command(verb) + chosen + " --object " + r.Status.Object.Kind + "/" + r.Status.Object.Name}
-		f.Next, f.Documentation = cause.StepOf(reason, messages.Argument(o.Kind, o.Namespace, o.Name))
+			Command: o.Command(verb) + " " + flags}
+		f.Next, f.Documentation = cause.StepOf(reason, messages.Argument(o.Kind, o.Namespace, o.Name), flags)
 		f.Consequences = slices.DeleteFunc(consequencesOf(&cause.Cause{Object: object, Reason: reason}, on[0], w, reports), func(one consequence) bool {
 			return one.Object == c.Object || explains(c.Reason, one.Reason)
 		})

@@ -84,6 +84,17 @@ func TestTheFurtherFaultsForPrograms(t *testing.T) {
 	}
 }
 
+func TestTheNextStepOfAFurtherFaultShowsTheEvidenceOfItsObject(t *testing.T) {
+	w, objects := twoFaults()
+	objects = append(objects, build.MemberReport(w, "7777777777", "Deployment", "beside", "CrashLoopBackOff", "us-1"))
+	for flags, args := range map[string][]string{"--object Deployment/beside": nil, "--cluster us-1 --object Deployment/beside": {"--cluster", "us-1"}} {
+		got := describeWith(t, hostWith(t, nil, objects...), screen.Screen{}, append(args, "storefront", "-n", "shop")...).stdout
+		if want := "     next: run `hostctl logs storefront -n shop " + flags + "`; if "; !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
 // A member may send a long message, and a report can have a hundred members.
 func TestTheFurtherFaultsAreBounded(t *testing.T) {
 	w := storefront(asIs)
