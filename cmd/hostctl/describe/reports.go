@@ -23,7 +23,7 @@ import (
 const (
 	// logLines is the largest number of lines that a cause shows of a log.
 	logLines = 3
-	// maxEarlier is the largest number of members for which a cause shows evidence from before.
+	// maxEarlier is the largest number of members for which a cause shows evidence from before an outage.
 	maxEarlier = 5
 )
 
@@ -306,21 +306,24 @@ func (e *causeEvidence) earlier(p *screen.Page, now time.Time, under string) {
 		if under != "" && under != is.Cluster {
 			continue
 		}
-		received := ""
+		var about []string
 		if !is.ObservedTime.IsZero() {
-			received = screen.Age(now, is.ObservedTime) + " ago"
-			if is.SampleCluster != "" {
-				received += " from " + is.SampleCluster
-			}
-			received += "; "
+			about = append(about, screen.Age(now, is.ObservedTime)+" ago")
 		}
-		others := ""
+		if is.SampleCluster != "" {
+			about = append(about, "from "+is.SampleCluster)
+		}
+		head := "   last evidence of " + is.Cluster + " before the outage"
+		if len(about) > 0 {
+			head += " (" + strings.Join(about, ", ") + ")"
+		}
+		text := inOneLine(p, []consequence{{is.Object, is.Reason}})
 		if len(is.Others) > 0 {
-			others = "; also " + inOneLine(p, is.Others)
+			text += "; also in trouble then: " + inOneLine(p, is.Others)
 		}
-		p.Add(screen.Bold, "   evidence from before ", 3, "("+received+is.Object+": "+is.Reason+others+"): `"+is.Command+"`")
+		p.Add(screen.Bold, head+": ", 3, text+"; more: `"+is.Command+"`")
 	}
 	if under == "" && e.EarlierOmitted > 0 {
-		p.Add("", "   ", 3, "evidence from before of "+messages.Count(e.EarlierOmitted, "more member")+": `hostctl describe` with --cluster shows it")
+		p.Add("", "   ", 3, "last evidence of "+messages.Count(e.EarlierOmitted, "more member")+" before the outage: `hostctl describe` with --cluster shows it")
 	}
 }

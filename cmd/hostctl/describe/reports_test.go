@@ -129,9 +129,9 @@ func TestALogThatTheMessageHasIsNotRepeated(t *testing.T) {
 }
 
 func TestMembersThatTheManagerCannotReachHaveEvidenceFromBefore(t *testing.T) {
-	const of1, of2 = "(12s ago; Deployment web: CrashLoopBackOff): `hostctl logs storefront -n shop --cluster eu-1`",
-		"(12s ago from eu-1; Deployment web: CrashLoopBackOff): `hostctl logs storefront -n shop --cluster eu-2`"
-	const ofUS = "(8s ago; Deployment cache: QuotaExceeded): `hostctl events storefront -n shop --cluster us-1`"
+	const of1, of2 = "eu-1 before the outage (12s ago): CrashLoopBackOff (Deployment web); more: `hostctl logs storefront -n shop --cluster eu-1`",
+		"eu-2 before the outage (12s ago, from eu-1): CrashLoopBackOff (Deployment web); more: `hostctl logs storefront -n shop --cluster eu-2`"
+	const ofUS = "us-1 before the outage (8s ago): QuotaExceeded (Deployment cache); more: `hostctl events storefront -n shop --cluster us-1`"
 	for name, test := range map[string]struct {
 		args []string
 		want []string
@@ -162,7 +162,7 @@ func TestMembersThatTheManagerCannotReachHaveEvidenceFromBefore(t *testing.T) {
 			got := describeWith(t, hostWith(t, nil, objects...), screen.Screen{}, append(test.args, "storefront", "-n", "shop")...)
 			var lines []string
 			for _, line := range strings.Split(got.stdout, "\n") {
-				if text, ok := strings.CutPrefix(line, "   evidence from before "); ok {
+				if text, ok := strings.CutPrefix(line, "   last evidence of "); ok {
 					lines = append(lines, text)
 				}
 			}
@@ -185,11 +185,11 @@ func TestEvidenceFromBeforeIsShownForAFewMembers(t *testing.T) {
 	})
 	report := build.MemberReport(w, "1111111111", "Deployment", "web", "CrashLoopBackOff", names...)
 	got := describeWith(t, hostWith(t, nil, w, report), screen.Screen{}, "storefront", "-n", "shop")
-	if strings.Count(got.stdout, "   evidence from before (") != 5 || !strings.Contains(got.stdout, "   evidence from before of 3 more members: `hostctl describe` with --cluster shows it\n") {
+	if strings.Count(got.stdout, "   last evidence of eu-") != 5 || !strings.Contains(got.stdout, "   last evidence of 3 more members before the outage: `hostctl describe` with --cluster shows it\n") {
 		t.Errorf("%v:\n%s", got.err, got.stdout)
 	}
 	got = describeWith(t, hostWith(t, nil, w, report), screen.Screen{}, "storefront", "-n", "shop", "--cluster", "eu-7")
-	if strings.Count(got.stdout, "evidence from before") != 1 || !strings.Contains(got.stdout, "--cluster eu-7`\n") {
+	if strings.Count(got.stdout, "last evidence of ") != 1 || !strings.Contains(got.stdout, "--cluster eu-7`\n") {
 		t.Errorf("%v:\n%s", got.err, got.stdout)
 	}
 }
