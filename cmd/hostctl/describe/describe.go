@@ -42,12 +42,12 @@ func newCommand(o *Options) *cobra.Command {
 		Use:   "describe (NAME | cfed/NAME | KIND NAME) [--cluster CLUSTER,…] [--all-members] [-o json|yaml]",
 		Short: "Show what is wrong with a wrapper, on which clusters, and what to do next",
 		Long: `describe shows the causes why a wrapper is not healthy, in the order in which a person should act: what a person has to change, then
-clusters that the manager cannot reach, then those where work goes on, then those that wait for something else. Clusters with the same cause share an entry. Each
-entry has the reason, the message of the cluster that has been in this state for the longest time, the other objects of a cluster that
-the cause may have brought into trouble, the newest three events of its object there, the last lines of the log of a failing
-container, the next step, and the commands that show more. Below them are the other objects in trouble on these clusters that the cause
-does not explain, each with its reason, its next step, and the command that shows more. A reason that is known to cause another comes before that one, even if it only
-waits. The newest events of the wrapper follow.
+clusters that the manager cannot reach, then those where work goes on, then those that wait for something else. A reason that is known to cause another
+comes before that one, even if it only waits. Clusters with the same cause share an entry. Each entry has the reason, the message of the
+cluster that has been in this state for the longest time, the other objects of a cluster that the cause may have brought into trouble, the
+newest three events of its object there, the last lines of the log of a failing container, the next step, and the commands that show more.
+Lines that begin with "also" show up to three other objects in trouble on these clusters that the cause does not explain, each with reason,
+next step and command. "perhaps the cause" marks one that may have caused the entry. After all entries come the newest events of the wrapper.
 
 describe reads the wrapper, its MemberReports and its events from the host, and nothing else. It needs the right to get the wrapper. If
 your account may not read MemberReports or events, a line says so; ClusterRole fairlead-oncall grants both. It contacts no member. On a terminal
