@@ -45,7 +45,7 @@ var memberCondition = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 // series, and its alert does not change when an upgrade of the manager changes the direction.
 var versionSkew = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_version_skew",
-	Help: "-1 if a member's CRDs or its collector are older than the manager, 1 if its collector is newer, 0 otherwise. Versions without an order count as equal.",
+	Help: "-1 if a member's CRDs or its collector are older than the manager, 1 if its collector is newer, 0 otherwise, also if a version is unknown or cannot be compared.",
 }, []string{"member"})
 
 // Metrics returns the metrics of this package. The package has registered them with controller-runtime's registry.

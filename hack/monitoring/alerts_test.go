@@ -48,7 +48,7 @@ func TestAlerts(t *testing.T) {
 		"a manager that was restarted":   {before: leads + refused(7), after: leads + refused(0)},
 		"a histogram that goes on":       {before: leads + pushes(100, 100), after: leads + pushes(100, 101), want: []string{`FairleadPushesSlow{member="east"}`}},
 		"a histogram as it was":          {before: leads + pushes(0, 100), after: leads + pushes(0, 100)},
-		"a member that stays older":      {before: leads + older, after: leads + older, want: []string{`FairleadVersionsApart{member="east"}`}},
+		"a member that stays older":      {before: leads + older, after: leads + older, want: []string{`FairleadVersionSkew{member="east"}`}},
 		"a token that ends soon":         {before: leads, after: leads + token(-24*24*time.Hour, 5*24*time.Hour), want: []string{`FairleadCredentialsExpireSoon{account="fairlead-host"}`}},
 		"a token that is renewed":        {before: leads, after: leads + token(7*time.Hour, 23*time.Hour)},
 	} {

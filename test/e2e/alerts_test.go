@@ -135,7 +135,7 @@ var _ = Describe("The alerts", needsProcesses, needsOpenMembers, func() {
 		// The manager takes minutes until it misses the heartbeats of the paused collectors.
 		Eventually(ctx, metric(skews["member-1"])).WithTimeout(2 * within).Should(BeEquivalentTo(-1))
 		Eventually(ctx, metric(skews["member-2"])).WithTimeout(2 * within).Should(BeEquivalentTo(1))
-		expectAlerts(ctx, before, scrape(ctx), `FairleadVersionsApart{member="member-1"}`, `FairleadVersionsApart{member="member-2"}`)
+		expectAlerts(ctx, before, scrape(ctx), `FairleadVersionSkew{member="member-1"}`, `FairleadVersionSkew{member="member-2"}`)
 	})
 
 	It("fire when the host answers no writes of a status", func(ctx SpecContext) {
