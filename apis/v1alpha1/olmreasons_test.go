@@ -17,7 +17,7 @@ import (
 var (
 	// aboutOLM matches the comment of a reason that is about OLM v0.
 	aboutOLM = regexp.MustCompile(`Subscription|InstallPlan|OperatorGroup|targetCSV|reinstall|operator\b|OLM`)
-	// aUnitTest matches a test in the table of docs/howto/olm.md.
+	// aUnitTest matches a test in the table of docs/guarantees.md.
 	aUnitTest = regexp.MustCompile("^`(Test\\w+)` in (\\S+_test\\.go)$")
 )
 
@@ -45,7 +45,7 @@ func olmReasons(t *testing.T) map[string]string {
 	return reasons
 }
 
-// docs/howto/olm.md says for each reason which spec on real OLM meets it, and which unit test holds it. The files that it names have to
+// docs/guarantees.md says for each reason which spec on real OLM meets it, and which unit test holds it. The files that it names have to
 // contain the reason, and the tests have to exist.
 func TestTheTableOfOLMsReasonsNamesTestsThatExist(t *testing.T) {
 	read := func(file string) string {
@@ -55,9 +55,9 @@ func TestTheTableOfOLMsReasonsNamesTestsThatExist(t *testing.T) {
 		}
 		return string(text)
 	}
-	_, table, ok := strings.Cut(read("docs/howto/olm.md"), "\n## Where each reason is tested\n")
+	_, table, ok := strings.Cut(read("docs/guarantees.md"), "\n## Where each reason of OLM is tested\n")
 	if !ok {
-		t.Fatal("docs/howto/olm.md has no section about the tests of the reasons")
+		t.Fatal("docs/guarantees.md has no section about the tests of the reasons")
 	}
 	table, _, _ = strings.Cut(table, "\n## ")
 	rows := make(map[string][]string)

@@ -125,6 +125,12 @@ var _ = Describe("OLM", func() {
 
 		approvePlanOf(ctx, member, shop, "demo")
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
+
+		By("says so when the CSV is deleted, which OLM does not install again")
+		csv := lineOf(operator, member.Name).Version
+		Expect(member.Delete(ctx, member.fetch(ctx, csvKind, shop, csv))).To(Succeed())
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(
+			haveLine(member.Name, v1alpha1.StateDegraded, v1alpha1.ReasonCSVMissing, csv+" as installed, but that CSV is gone"))
 	}, SpecTimeout(4*time.Minute))
 
 	It("gets catalogs from wrappers, and an unreachable catalog is not Healthy", needsOLM, func(ctx SpecContext) {
@@ -137,6 +143,16 @@ spec: {sourceType: grpc, address: "127.0.0.1:1", displayName: Nobody answers}
 `)))
 		Eventually(ctx, reread(ctx, catalog)).WithTimeout(olmPatience).Should(
 			haveLine("member-1", v1alpha1.StateDegraded, "TRANSIENT_FAILURE", "CatalogSource gone", "127.0.0.1:1"))
+
+		By("which a Subscription of another wrapper says, too")
+		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").With(operatorGroup(shop), build.Manifest(`
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: demo}
+spec: {name: %s, channel: stable, source: gone, sourceNamespace: %s}
+`, demooperator.Name, shop)))
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(
+			haveLine("member-1", v1alpha1.StateDegraded, "CatalogSourcesUnhealthy", "Subscription demo"))
 	}, SpecTimeout(4*time.Minute))
 
 	It("upgrades by itself when a version is published: Ready turns False, the version in the status changes, Ready turns True", needsProcesses, needsOLM, func(ctx SpecContext) {

@@ -55,6 +55,8 @@ var _ = Describe("When an upgrade by OLM fails", needsOLM, needsProcesses, func(
 			v1alpha1.StateProgressing, "RequirementsNotMet", demoCSV("v1.3.0")),
 		Entry("when the operator crashes", SpecTimeout(8*time.Minute), needsSimulation, olm.Bundle{Version: "v1.3.0", Crashes: true},
 			v1alpha1.StateDegraded, "CrashLoopBackOff", "from its log: This pod is simulated"),
+		Entry("when the API server refuses an object of it", SpecTimeout(8*time.Minute), olm.Bundle{Version: "v1.3.0", Refused: true},
+			v1alpha1.StateStalled, "InstallPlanFailed", "spec.ports[0].port"),
 	)
 
 	It("has OLM's message if the catalog lacks the target of a first install, and goes on when the target is corrected", func(ctx SpecContext) {

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
@@ -74,6 +77,8 @@ type Bundle struct {
 	MinKubeVersion string
 	// Crashes makes the operator's pods crash, simulated or not, so that its Deployment never becomes available.
 	Crashes bool
+	// Refused adds a Service that every API server refuses, so that the InstallPlan of the bundle fails.
+	Refused bool
 }
 
 // isDemo reports whether the bundle is one of the demo operator.
@@ -162,6 +167,13 @@ func newBundle(of Bundle, replaces string) (bundleEntry, error) {
 		bundle.Properties = append(bundle.Properties, property{Type: "olm.gvk", Value: map[string]string{
 			"group": demooperator.GroupVersion.Group, "version": demooperator.GroupVersion.Version, "kind": demooperator.Kind,
 		}})
+	}
+	if of.Refused {
+		manifests = append(manifests, &corev1.Service{
+			TypeMeta:   typeMeta("v1", "Service"),
+			ObjectMeta: metav1.ObjectMeta{Name: of.operator()},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: -1}}},
+		})
 	}
 	for _, manifest := range manifests {
 		data, err := json.Marshal(manifest)
