@@ -23,8 +23,8 @@ const inputsLabel = "dev.fairlead.kind-node.inputs"
 func startEngine(ctx context.Context, work workFolder, capSysResource bool, progress io.Writer) error {
 	if answers(ctx) == nil {
 		if runtime, err := command(ctx, "docker", "info", "--format", "{{.DefaultRuntime}}"); err == nil && !capSysResource && strings.TrimSpace(runtime) == "runc" {
-			fmt.Fprintln(progress, "! the engine that runs builds images, but cannot start nodes: this machine lacks CAP_SYS_RESOURCE, and its runc asks for it."+
-				" Stop dockerd and run this command again, which starts dockerd in a way that works")
+			fmt.Fprintln(progress, "! the running container engine can build images, but cannot start nodes of kind: its runc needs CAP_SYS_RESOURCE, which this machine lacks."+
+				" Stop the engine (kill $(cat /run/docker.pid)) and run `make kind-node` again: where no systemd runs, it starts dockerd with a runc that does without")
 		}
 		return nil
 	}

@@ -95,7 +95,7 @@ func (r *reader) page(ctx context.Context, gvr schema.GroupVersionResource, kind
 
 // tooMany notes that the namespace has more objects of a kind than the manager reads.
 func (r *reader) tooMany(kind string, most int) {
-	r.unread = fmt.Sprintf("namespace %s has more than %d %ss; use another namespace", r.namespace, most, kind)
+	r.unread = fmt.Sprintf("namespace %s has more than %d %ss, and the manager reads no more; leave fewer, or use another namespace", r.namespace, most, kind)
 }
 
 // get reads one object into a pointer to a struct. found is false if the object does not exist. served is false if the member does
