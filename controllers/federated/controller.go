@@ -175,11 +175,10 @@ type reconciliation struct {
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the ControllerRevision of the present spec. revise sets it.
 	revision string
-	// plan and planError are the result of compiling spec.rollout; both nil before rolloutPlan has set them.
-	plan      *rollout.Plan
-	planError error
-	// approved are the Approvals that count for the present rollout; nil before rolloutApprovals has set them.
-	approved *rollout.Approvals
+	// plan is the compiled spec.rollout; nil before rolloutPlan has set it.
+	plan *rollout.Plan
+	// counted are the Approvals that count for the present rollout; nil before rolloutApprovals has set them.
+	counted *rollout.Approvals
 	// invalid is the error of a spec from which the manager cannot make any desired state; "" if the spec is valid.
 	// revise, place, render and rollOut set it.
 	invalid string

@@ -46,14 +46,14 @@ func (p *reconciliation) takeTurnsUnpaced() {
 		return
 	}
 	spec := p.wrapper.WrapperSpec()
-	observer := p.observer(p.key, p.wrapper, p.members)
+	observer, before := p.observer(p.key, p.wrapper, p.members), linesOf(p.wrapper)
 	members := make([]rollout.Member, 0, len(p.decision.Status.Clusters))
 	for _, name := range p.decision.Status.Clusters {
 		desired := p.desired[name]
 		if desired == nil {
 			continue
 		}
-		line := observer.LineOfTarget(name, desired.Digest(), observed.Assignment{Revision: p.revision, Desired: desired}, nil, p.now)
+		line := observer.LineOfTarget(name, desired.Digest(), observed.Assignment{Revision: p.revision, Desired: desired}, before[name], p.now)
 		step, recorded := observer.Reinstall(name)
 		members = append(members, rollout.Member{Member: selection.Member{Name: name}, State: line.State, Reinstall: reinstallOf(&line, step, recorded)})
 	}

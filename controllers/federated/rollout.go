@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -42,14 +44,10 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 	}
 	now := p.now.Truncate(time.Second) // the status stores whole seconds
 	state := rolloutstate.Of(p.wrapper.WrapperStatus().Rollout)
-	approvals, err := p.rolloutApprovals(ctx, &state)
-	if err != nil {
-		return err
-	}
 	in := rollout.Input{
 		Revision:  p.revision,
 		Removing:  len(p.decision.Status.Leaving),
-		Approvals: approvals,
+		Approvals: p.rolloutApprovals(ctx, &state),
 		Suspended: spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll,
 	}
 	observer := p.observer(p.key, p.wrapper, p.members)
@@ -60,7 +58,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		return err
 	}
 	decision := plan.Decide(in, state, now)
-	next := rolloutstate.StatusOf(&decision, &state)
+	next := rolloutstate.StatusOf(&decision)
 	before, err := p.writer(p.wrapper).writeRollout(ctx, next)
 	if err != nil {
 		return err
@@ -109,61 +107,59 @@ func (p *reconciliation) setTargets(ctx context.Context, old earlierRevisions, m
 	return nil
 }
 
-// rolloutPlan compiles spec.rollout. Several steps need the plan, so it is compiled once in a reconcile.
+// rolloutPlan compiles spec.rollout. Several steps of a reconcile need the plan, so it stays until the end of the reconcile.
 func (p *reconciliation) rolloutPlan() (*rollout.Plan, error) {
-	if p.plan == nil {
-		p.plan, p.planError = rollout.Compile(rollout.StrategyOf(&p.wrapper.WrapperSpec().Rollout))
+	if p.plan != nil {
+		return p.plan, nil
 	}
-	return p.plan, p.planError
+	plan, err := rollout.Compile(rollout.StrategyOf(&p.wrapper.WrapperSpec().Rollout))
+	p.plan = plan
+	return plan, err
 }
 
 // rolloutApprovals returns the Approvals (Wave, Skip and Retry) of the present rollout. For an Approval of another
-// rollout, or of a wave that spec.rollout does not have, it records an event, once. It records none for an Approval that is older
-// than the present wave: such an Approval may have counted for an earlier rollout.
-func (p *reconciliation) rolloutApprovals(ctx context.Context, state *rollout.State) (rollout.Approvals, error) {
-	if p.approved != nil {
-		return *p.approved, nil
+// rollout, or of a wave that the plan does not have, it records an event, once. It records none for an Approval that is older
+// than the present wave: such an Approval may have counted for an earlier rollout. Without a valid plan no Approval counts.
+func (p *reconciliation) rolloutApprovals(ctx context.Context, state *rollout.State) rollout.Approvals {
+	if p.counted != nil {
+		return *p.counted
 	}
 	plan, err := p.rolloutPlan()
 	if err != nil {
-		return rollout.Approvals{}, err
+		return rollout.Approvals{} // rollOut reports the error
 	}
 	waves := plan.WaveNames()
 	counted, outdated := rolloutstate.Approvals(p.approvals, state, waves)
+	isPresent := sync.OnceValue(func() bool { return p.arePresentWaves(ctx, waves) })
 	for _, a := range outdated {
 		if state.ID == "" || p.rollouts.IsKnownOutdated(p.key, a.Name) {
 			continue
 		}
 		isNew := a.CreationTimestamp.After(state.Since)
-		if isNew && a.Spec.Rollout == state.ID && a.Spec.Revision == state.Revision { // the present rollout does not have its wave
-			present, err := p.hasPresentWaves(ctx, waves)
-			switch {
-			case err != nil:
-				return rollout.Approvals{}, err
-			case !present: // the reconcile of the present waves judges the Approval
-				continue
-			}
+		hasUnknownWave := a.Spec.Rollout == state.ID && a.Spec.Revision == state.Revision
+		if isNew && hasUnknownWave && !isPresent() {
+			continue // the reconcile of the present waves judges the Approval
 		}
 		p.rollouts.NoteOutdated(p.key, a.Name)
 		if isNew {
 			wrapperevents.Record(p.events, p.wrapper, wrapperevents.Outdated(a, state, waves))
 		}
 	}
-	p.approved = &counted
-	return counted, nil
+	p.counted = &counted
+	return counted
 }
 
-// hasPresentWaves reports whether the waves are those of the wrapper at the API server. The watches of wrappers and of Approvals are
+// arePresentWaves reports whether the waves are those of the wrapper at the API server. The watches of wrappers and of Approvals are
 // not synchronized: the cache can have an Approval of a wave before it has the spec with that wave. Only an Approval of an unknown wave
-// needs this request.
-func (p *reconciliation) hasPresentWaves(ctx context.Context, waves []string) (bool, error) {
+// needs this request. If it fails, arePresentWaves returns false, and the next reconcile tries again.
+func (p *reconciliation) arePresentWaves(ctx context.Context, waves []string) bool {
 	present := p.newWrapper()
 	if err := p.live.Get(ctx, p.key.NamespacedName, present.(client.Object)); err != nil { //nolint:forcetypeassert // both wrappers are client.Objects
-		if apierrors.IsNotFound(err) {
-			return false, nil // the cache does not have the deletion yet
+		if !apierrors.IsNotFound(err) {
+			ctrl.LoggerFrom(ctx).Info("reading the waves of the wrapper failed, so an Approval of an unknown wave is not judged yet", "error", err.Error())
 		}
-		return false, fmt.Errorf("reading the waves of %s: %w", p.key, err)
+		return false
 	}
 	plan, err := rollout.Compile(rollout.StrategyOf(&present.WrapperSpec().Rollout))
-	return err == nil && slices.Equal(plan.WaveNames(), waves), nil
+	return err == nil && slices.Equal(plan.WaveNames(), waves)
 }

@@ -33,10 +33,7 @@ type rolloutReader struct {
 // members returns the placed members as the input of package rollout: for each member the target that the manager set
 // last, and the state of the member with that target.
 func (r *rolloutReader) members(ctx context.Context, placed []string, state *rollout.State, mayRollBack bool) ([]rollout.Member, error) {
-	before := make(map[string]*v1alpha1.ClusterStatus)
-	for i, lines := 0, r.observer.Wrapper.WrapperStatus().Clusters; i < len(lines); i++ {
-		before[lines[i].Name] = &lines[i]
-	}
+	before := linesOf(r.observer.Wrapper)
 	members := make([]rollout.Member, 0, len(placed))
 	for _, name := range placed {
 		m := r.member(name, before[name], state)
@@ -49,6 +46,16 @@ func (r *rolloutReader) members(ctx context.Context, placed []string, state *rol
 		members = append(members, m)
 	}
 	return members, nil
+}
+
+// linesOf returns the lines in the status of a wrapper by the names of their members.
+func linesOf(w v1alpha1.Wrapper) map[string]*v1alpha1.ClusterStatus {
+	lines := w.WrapperStatus().Clusters
+	byName := make(map[string]*v1alpha1.ClusterStatus, len(lines))
+	for i := range lines {
+		byName[lines[i].Name] = &lines[i]
+	}
+	return byName
 }
 
 // member returns one member as the input of package rollout, except the field Good. was is the member's line in the
@@ -65,12 +72,12 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	}
 	line := r.observer.LineOfTarget(name, m.Target, observed.Assignment{Revision: r.revision, Desired: newest}, was, r.now)
 	m.State, m.Reason, m.Message = line.State, line.Reason, line.Message
+	step, recorded := r.observer.Reinstall(name)
 	if r.reinstalls {
-		step, recorded := r.observer.Reinstall(name)
 		m.Reinstall = reinstallOf(&line, step, recorded)
 	}
 	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,
-		Since: latest(line.LastTransitionTime.Time, state.Since), IsHeldUp: report.IsBeforeReinstall(line.Reason)}, r.now)
+		Since: latest(line.LastTransitionTime.Time, state.Since), IsHeldUp: report.IsBeforeReinstall(&line, step)}, r.now)
 	m.Since, m.ProgressFrom, m.Unchanged = seen.Since, seen.ProgressFrom, seen.Rollout != state.ID
 	return m
 }

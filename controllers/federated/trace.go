@@ -44,8 +44,8 @@ func (t generationTrace) observed(snapshot *report.Input) {
 	}
 	for i := range snapshot.Members {
 		if m := &snapshot.Members[i]; !m.Leaving && t.tracer.IsOpen(wrapper, m.Name) {
-			line := report.Line(m, nil, t.now)
-			t.tracer.Observed(wrapper, m.Name, line.State, line.Reason)
+			state, reason := report.State(m)
+			t.tracer.Observed(wrapper, m.Name, state, reason)
 		}
 	}
 }

@@ -179,11 +179,7 @@ func (f *fleetOfOperators) rollOut(p *reconciliation, state rollout.State) {
 		}
 		return fmt.Sprint("rendering of ", version)
 	}
-	approvals, err := p.rolloutApprovals(f.t.Context(), &state)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	in := rollout.Input{Revision: fmt.Sprint("r", f.taken()), Approvals: approvals}
+	in := rollout.Input{Revision: fmt.Sprint("r", f.taken()), Approvals: p.rolloutApprovals(f.t.Context(), &state)}
 	if f.approved {
 		in.Approvals.Waves = []string{"rest"}
 	}
@@ -196,7 +192,7 @@ func (f *fleetOfOperators) rollOut(p *reconciliation, state rollout.State) {
 		in.Members = append(in.Members, member)
 	}
 	decision := f.plan.Decide(in, state, f.now)
-	f.w.Status.Rollout = rolloutstate.StatusOf(&decision, &state)
+	f.w.Status.Rollout = rolloutstate.StatusOf(&decision)
 	f.w.Status.ObservedGeneration, f.w.Status.UpdateRevision = f.w.Generation, in.Revision
 	for i, m := range f.members {
 		if target := decision.Targets[i].Rendering; target == rendering(m.target) || target != rendering(f.taken()) {

@@ -44,11 +44,7 @@ func (p *reconciliation) takeVersions(ctx context.Context) error {
 			return nil //nolint:nilerr // rollOut compiles the same waves, and reports the error
 		}
 		state := rolloutstate.Of(status.Rollout)
-		approvals, err := p.rolloutApprovals(ctx, &state)
-		if err != nil {
-			return err
-		}
-		skipped = approvals.Skip
+		skipped = p.rolloutApprovals(ctx, &state).Skip
 	}
 	first := firstWaveOf(plan, skipped, p.observer(p.key, p.wrapper, p.members))
 	return p.takeFrom(ctx, &first)
@@ -61,10 +57,7 @@ func (p *reconciliation) takeFrom(ctx context.Context, first *firstWave) error {
 	state := rolloutstate.Of(p.wrapper.WrapperStatus().Rollout)
 	var approvals rollout.Approvals
 	if p.wrapper.WrapperSpec().Rollout.IsPaced() {
-		var err error
-		if approvals, err = p.rolloutApprovals(ctx, &state); err != nil {
-			return err
-		}
+		approvals = p.rolloutApprovals(ctx, &state)
 	}
 	versions := versionTaker{first: first, before: before.Subscriptions, hold: holdOf(p.wrapper, &state, &approvals, first.name), now: p.now}
 	for i := range before.Subscriptions {

@@ -129,17 +129,30 @@ var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUn
 // the rest, so Line leaves it out where the previous line has the same message: that one was redacted before. An earlier version of the
 // manager did not redact, so what it wrote stays until the message changes.
 func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
+	line, quoted := lineOf(m, before, now)
+	redactQuote(&line, quoted, before)
+	return line
+}
+
+// State returns the state and the reason of the line that Line makes.
+func State(m *Member) (state v1alpha1.ClusterState, reason string) {
+	line, _ := lineOf(m, nil, time.Time{})
+	return line.State, line.Reason
+}
+
+// lineOf makes the line of one member, and does not redact it. If the line quotes the message of an object, quoted is the line's message
+// before it was cut; otherwise quoted is "".
+func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) (line v1alpha1.ClusterStatus, quoted string) {
 	for _, r := range rules {
 		line, ok := r.line(m)
 		if !ok {
 			continue
 		}
-		line.Name = m.Name
-		cleaned := health.Clean(line.Message, MaxMessage)
-		if r.quotes && (before == nil || before.Message != cleaned) {
-			cleaned = redacted(line.Message)
+		if r.quotes {
+			quoted = line.Message
 		}
-		line.Message = cleaned
+		line.Name = m.Name
+		line.Message = health.Clean(line.Message, MaxMessage)
 		line.Reason = health.Clean(line.Reason, maxReason)
 		line.Revision = health.Clean(m.HeldRevision, maxName) // text from the member is not trusted
 		if m.Held || line.Revision == "" {
@@ -157,9 +170,16 @@ func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.Clu
 				line.Message = before.Message
 			}
 		}
-		return line
+		return line, quoted
 	}
 	panic("report: no rule applies to " + m.Name) // not reached, because the last rule, healthy, always applies
+}
+
+// redactQuote redacts the message of a line for which lineOf has returned quoted.
+func redactQuote(line *v1alpha1.ClusterStatus, quoted string, before *v1alpha1.ClusterStatus) {
+	if quoted != "" && (before == nil || before.Message != line.Message) {
+		line.Message = redacted(quoted)
+	}
 }
 
 func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
@@ -190,24 +210,35 @@ func IsReinstalling(reason string) bool {
 	return reason == v1alpha1.ReasonReinstallAnnounced || reason == v1alpha1.ReasonReinstalling
 }
 
-// IsBeforeReinstall reports whether a reason means that the manager waits before it removes an operator. No deadline runs then.
-func IsBeforeReinstall(reason string) bool {
-	return reason == v1alpha1.ReasonReinstallAnnounced || reason == v1alpha1.ReasonReinstallWaits
+// IsBeforeReinstall reports whether the manager waits before it removes an operator from a member with this line. No deadline runs then, also
+// where the line shows another object that is Degraded: it may be the version to be removed that breaks it. step is the reason of the
+// manager's present step of a reinstall there.
+func IsBeforeReinstall(line *v1alpha1.ClusterStatus, step string) bool {
+	waits := func(reason string) bool {
+		return reason == v1alpha1.ReasonReinstallAnnounced || reason == v1alpha1.ReasonReinstallWaits
+	}
+	return waits(line.Reason) || line.State == v1alpha1.StateDegraded && waits(step)
 }
 
 // notReinstalled makes the line where an operator stays ahead of its target: the manager keeps it, or it is not the member's
-// turn. It comes before the object's own reason, AheadOfTarget, which does not tell why. It does not hide that another object is
-// Degraded for a reason of its own: that object has a higher rank.
+// turn. It comes before the object's own reason, AheadOfTarget, which does not tell why. It does not hide another object that is
+// Degraded, another operator among them: such an object has a higher rank, unless its state may only be a consequence.
 func notReinstalled(m *Member) (v1alpha1.ClusterStatus, bool) {
 	if m.Reinstall.Reason == "" {
 		return v1alpha1.ClusterStatus{}, false
 	}
 	if m.Status != nil {
-		if worst := worstObject(m.Status); worst != nil && worst.Health == v1alpha1.Degraded && worst.Kind != "Subscription" {
+		if worst := worstObject(m.Status); worst != nil && worst.Health == v1alpha1.Degraded && !isAboutReinstall(worst) {
 			return v1alpha1.ClusterStatus{}, false
 		}
 	}
 	return v1alpha1.ClusterStatus{State: m.Reinstall.State, Reason: m.Reinstall.Reason, Message: m.Reinstall.Message}, true
+}
+
+// isAboutReinstall reports whether the reason of an object is one of an operator that is to be reinstalled: it is ahead of its target, or a
+// reinstall that stopped has removed its CSV.
+func isAboutReinstall(o *v1alpha1.ObjectStatus) bool {
+	return o.Kind == "Subscription" && (o.Reason == v1alpha1.ReasonAheadOfTarget || o.Reason == v1alpha1.ReasonCSVMissing)
 }
 
 func fresh(m *Member) (v1alpha1.ClusterStatus, bool) {

@@ -71,7 +71,7 @@ func deadlineOf(m *Member, l *v1alpha1.ClusterStatus, given time.Duration) time.
 	default:
 		return 0
 	}
-	if IsBeforeReinstall(l.Reason) {
+	if IsBeforeReinstall(l, m.Reinstall.Reason) {
 		return 0
 	}
 	switch kind := kindAwaited(m); {

@@ -49,6 +49,18 @@ func TestAMemberHasADeadlineWhileWorkGoesOnThere(t *testing.T) {
 		"the push failed and is repeated": {m: with(func(m *Member) {
 			m.Held, m.Push = false, Push{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError}
 		}), want: 10 * time.Minute},
+		"its operator waits to be reinstalled": {m: with(func(m *Member) {
+			m.Judged, m.Status = true, judged(v1alpha1.ObjectStatus{Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget})
+			m.Reinstall = Push{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonReinstallWaits}
+		})},
+		"the version to be removed breaks its workload": {m: with(func(m *Member) {
+			m.Judged, m.Status = true, judged(v1alpha1.ObjectStatus{Kind: "Deployment", Name: "web", Health: v1alpha1.Degraded, Reason: "CrashLoopBackOff"})
+			m.Reinstall = Push{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonReinstallWaits}
+		})},
+		"the manager keeps its operator": {m: with(func(m *Member) {
+			m.Judged, m.Status = true, judged(v1alpha1.ObjectStatus{Kind: "Deployment", Name: "web", Health: v1alpha1.Degraded, Reason: "CrashLoopBackOff"})
+			m.Reinstall = Push{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonReinstallRefused}
+		}), want: 10 * time.Minute},
 		"a person has to change something": {m: with(func(m *Member) {
 			m.Held, m.Push = false, Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid}
 		})},

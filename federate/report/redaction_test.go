@@ -3,6 +3,9 @@
 package report
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,5 +50,32 @@ func TestTheLineKeepsWhatIsNoSecret(t *testing.T) {
 		if again := Line(&m, &first, now); again.Message != first.Message {
 			t.Errorf("%s: the line says %q, and then %q", name, first.Message, again.Message)
 		}
+	}
+}
+
+// A fault of the whole fleet must not make the status slow: only the lines that it keeps are redacted.
+func TestAStatusRedactsTheLinesThatItKeeps(t *testing.T) {
+	in := Input{Before: &v1alpha1.WrapperStatus{}}
+	for i := range maxLines + 100 {
+		in.Members = append(in.Members, with(func(m *Member) {
+			m.Name, m.Judged = fmt.Sprintf("member-%04d", i), true
+			m.Status = judged(v1alpha1.ObjectStatus{Kind: "Deployment", Name: "web", Health: v1alpha1.Degraded, Reason: "R", Message: "cannot log in: password=hunter22"})
+		}))
+	}
+	status := Build(in, now)
+	if len(status.Clusters) != maxLines || status.Clusters[0].Message != "Deployment web: cannot log in: password=[redacted]" {
+		t.Fatalf("%d lines, the first is %+v", len(status.Clusters), status.Clusters[0])
+	}
+	if content, err := json.Marshal(status); err != nil || strings.Contains(string(content), "hunter22") {
+		t.Errorf("the status has a secret: %s (%v)", content, err)
+	}
+	lines, quoted := make([]v1alpha1.ClusterStatus, 0, len(in.Members)), make([]string, 0, len(in.Members))
+	for i := range in.Members {
+		line, quote := lineOf(&in.Members[i], nil, now)
+		lines, quoted = append(lines, line), append(quoted, quote)
+	}
+	redactQuotes(lines, slices.Clone(lines[:maxLines]), quoted, nil)
+	if got := lines[maxLines].Message; got != "Deployment web" {
+		t.Errorf("a line that the status does not keep says %q", got)
 	}
 }

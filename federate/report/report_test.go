@@ -382,7 +382,8 @@ func TestNothingHidesAReinstall(t *testing.T) {
 		m.Reinstall = Push{State: v1alpha1.StateDegraded, Reason: reason}
 		ahead := v1alpha1.ObjectStatus{Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget}
 		crash := m.Status.Objects[0]
-		for _, objects := range [][]v1alpha1.ObjectStatus{{crash}, {crash, ahead}, {ahead, crash}} {
+		other := v1alpha1.ObjectStatus{Kind: "Subscription", Name: "mq", Health: v1alpha1.Degraded, Reason: "Crash"}
+		for _, objects := range [][]v1alpha1.ObjectStatus{{crash}, {crash, ahead}, {ahead, crash}, {ahead, other}} {
 			m.Status.Objects = objects
 			if line := Line(&m, nil, time.Unix(0, 0)); line.Reason != "Crash" {
 				t.Errorf("%s hides that another object is Degraded: %s", reason, line.Reason)

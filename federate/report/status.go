@@ -48,10 +48,11 @@ type Input struct {
 // pure function: the same input and time give the same status.
 func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	before := linesByName(in.Before)
-	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
+	lines, quoted := make([]v1alpha1.ClusterStatus, 0, len(in.Members)), make([]string, 0, len(in.Members))
 	for i := range in.Members {
 		in.Members[i].Approve = in.Approve
-		lines = append(lines, Line(&in.Members[i], before[in.Members[i].Name], now))
+		line, quote := lineOf(&in.Members[i], before[in.Members[i].Name], now)
+		lines, quoted = append(lines, line), append(quoted, quote)
 	}
 	tally := count(in.Members, lines)
 	status := v1alpha1.WrapperStatus{
@@ -64,9 +65,34 @@ func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 		status.CurrentRevision = in.UpdateRevision
 	}
 	status.Clusters, status.ClustersOmittedByState = shorten(lines)
+	redactQuotes(lines, status.Clusters, quoted, before)
 	status.ClustersOmitted = int32(len(lines) - len(status.Clusters)) //nolint:gosec // at most 5,000 members are placed
 	status.Conditions = conditions(in, tally, lines, now)
 	return status
+}
+
+// redactQuotes redacts the messages of objects in the lines, and copies the results to the lines that the status keeps. A fault of the whole
+// fleet would make it slow for the others, so of these only the object stays, which a condition may name.
+func redactQuotes(lines, kept []v1alpha1.ClusterStatus, quoted []string, before map[string]*v1alpha1.ClusterStatus) {
+	if !slices.ContainsFunc(quoted, func(quote string) bool { return quote != "" }) {
+		return
+	}
+	places := make(map[string]int, len(kept))
+	for i := range kept {
+		places[kept[i].Name] = i
+	}
+	for i := range lines {
+		if quoted[i] == "" {
+			continue
+		}
+		place, isKept := places[lines[i].Name]
+		if !isKept {
+			lines[i].Message, _, _ = strings.Cut(lines[i].Message, ": ")
+			continue
+		}
+		redactQuote(&lines[i], quoted[i], before[lines[i].Name])
+		kept[place].Message = lines[i].Message
+	}
 }
 
 // tally has the number of members in each state.

@@ -231,10 +231,13 @@ func (u *unwatched) publishOnce(after time.Duration, reason, message string) ([]
 	}
 	now := metav1.NewTime(time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC))
 	p.lines = []v1alpha1.ObjectStatus{{Group: "apps", Kind: "Deployment", Name: "web", Health: v1alpha1.Degraded, Reason: reason, Message: "x", SinceTime: now}}
+	key, found := lineKey{schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web"}, v1alpha1.Evidence{}
 	if message != "" {
-		p.memory.gathered[lineKey{schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web"}] = v1alpha1.Evidence{
-			Events: []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: "Warning", Reason: "BackOff", Message: message, Count: 1, LastTime: now}},
-		}
+		found.Events = []v1alpha1.ObservedEvent{{Kind: "Pod", Name: "web-1", Type: "Warning", Reason: "BackOff", Message: message, Count: 1, LastTime: now}}
+	}
+	p.memory.gathered[key] = found
+	if p.memory.judged[key] == nil {
+		p.memory.judged[key] = &judgement{unhealthy: u.clock.Now()}
 	}
 	p.addEvidence(&v1alpha1.InventoryEntry{Group: "apps", Kind: "Deployment", Name: "web"})
 	if err := u.observer.publisher.publish(u.m.t.Context(), p); err != nil {
@@ -268,6 +271,8 @@ func TestAWriteOfEvidenceAloneWaits(t *testing.T) {
 		{2 * time.Second, "CrashLoopBackOff", "two", 0, "one"},
 		{wordsEvery, "CrashLoopBackOff", "two", 1, "two"},
 		{2 * time.Second, "OOMKilled", "three", 1, "three"},
+		{wordsEvery, "OOMKilled", "", 1, ""},
+		{2 * time.Second, "OOMKilled", "four", 0, ""}, // it was unhealthy for long: evidence that comes and goes waits
 	} {
 		asked, p := u.publishOnce(step.after, step.reason, step.message)
 		if got := m.message(); len(asked) != step.writes || got != step.want {

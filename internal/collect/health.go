@@ -210,11 +210,12 @@ func isUnhealthy(line *v1alpha1.ObjectStatus) bool {
 }
 
 // unhealthyWait returns the time until the next read of an object that has been unhealthy since a time. In the first minute the wait is at
-// most 15 s, so the collector soon reads a change that shows only in a pod or an event. explained is the field at of the object's explained: a
-// change of the object does not put off the first read of its explanation.
-func unhealthyWait(since, explained, now time.Time) time.Duration {
+// most 15 s, so the collector soon reads a change that shows only in a pod or an event. explainedAt is explained.at of the object. Until the first
+// read of the explanation, the wait ends when that read is due, also after a change of the object.
+func unhealthyWait(since, explainedAt, now time.Time) time.Duration {
 	wait := min(max(now.Sub(since)/4, unhealthyFirst), unhealthyMost)
-	if left := explainEvery - now.Sub(explained); left > 0 && !explained.After(since) {
+	isExplained := explainedAt.After(since)
+	if left := explainEvery - now.Sub(explainedAt); left > 0 && !isExplained {
 		wait = min(wait, max(left, readEvery))
 	}
 	return wait

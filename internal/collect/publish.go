@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -30,7 +31,7 @@ const (
 	// publishEvery is the shortest time between two writes of a Delivery's status.
 	publishEvery = time.Second
 	// wordsEvery is the shortest time between a write and a later write that changes only messages and evidence. The message about a
-	// container that crashes changes with each restart. The first evidence of a Delivery does not wait.
+	// container that crashes changes with each restart. The first evidence about an object that has just become unhealthy does not wait.
 	wordsEvery = 10 * time.Second
 )
 
@@ -54,8 +55,8 @@ func (w *publisher) publish(ctx context.Context, p *pass) error {
 		clear(p.memory.gathered)
 		return nil
 	}
-	isFirst := len(status.Evidence) > 0 && len(p.delivery.Status.Evidence) == 0
-	if left := wordsEvery - w.clock.Since(p.memory.published); left > 0 && !isFirst && sameButMessages(&status, &p.delivery.Status) && sameAnswers(&status, &p.delivery.Status) {
+	left := wordsEvery - w.clock.Since(p.memory.published)
+	if left > 0 && !w.bringsFirstEvidence(p, &status) && sameButMessages(&status, &p.delivery.Status) && sameAnswers(&status, &p.delivery.Status) {
 		p.recheck(left)
 		return nil
 	}
@@ -129,6 +130,16 @@ func sameButMessages(a, b *v1alpha1.DeliveryStatus) bool {
 		return out
 	}
 	return equality.Semantic.DeepEqual(silent(a), silent(b))
+}
+
+// bringsFirstEvidence reports whether a new status has evidence about an object about which the present one has none. It does not count
+// objects that have been unhealthy for longer than wordsEvery: where not all evidence has room, that of one object can come and go.
+func (w *publisher) bringsFirstEvidence(p *pass, status *v1alpha1.DeliveryStatus) bool {
+	return slices.ContainsFunc(status.Evidence, func(is v1alpha1.ObjectEvidence) bool {
+		key := lineKey{schema.GroupKind{Group: is.Group, Kind: is.Kind}, is.Name}
+		last := p.memory.judged[key]
+		return last != nil && !last.unhealthy.IsZero() && w.clock.Since(last.unhealthy) < wordsEvery && p.evidenceBefore[key] == nil
+	})
 }
 
 // sameAnswers reports whether two statuses have the same answers. A person waits for an answer, so publish writes a new answer without the

@@ -6,12 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 )
-
-// maxFailureMessage is the largest length of the message of a failure, in bytes. The schema has the same limit.
-const maxFailureMessage = 256
 
 // Of reads the state of a rollout from the status.
 func Of(s v1alpha1.RolloutStatus) rollout.State {
@@ -36,10 +32,8 @@ func Of(s v1alpha1.RolloutStatus) rollout.State {
 	return state
 }
 
-// StatusOf converts a decision to status.rollout. The parameter before is the state on which Decide has decided. StatusOf redacts and cuts
-// the message of a failure that the decision has found. It leaves a failure of before as it is: a change of that would be one more write to
-// the host.
-func StatusOf(d *rollout.Decision, before *rollout.State) v1alpha1.RolloutStatus {
+// StatusOf converts a decision to status.rollout.
+func StatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 	s := v1alpha1.RolloutStatus{
 		ID:                d.State.ID,
 		Revision:          d.State.Revision,
@@ -56,12 +50,8 @@ func StatusOf(d *rollout.Decision, before *rollout.State) v1alpha1.RolloutStatus
 		RetrySeen:         metav1.NewTime(d.State.RetrySeen),
 	}
 	if f := d.State.Failure; f != nil {
-		message := f.Message
-		if f != before.Failure {
-			message = health.Tidy(message, maxFailureMessage)
-		}
 		s.Failure = v1alpha1.RolloutFailure{
-			Revision: f.Revision, Wave: f.Wave, Cluster: f.Member, Reason: f.Reason, Message: message,
+			Revision: f.Revision, Wave: f.Wave, Cluster: f.Member, Reason: f.Reason, Message: f.Message,
 			Count: int32(f.Count), //nolint:gosec // at most 5,000 members are placed
 			Time:  metav1.NewTime(f.At), NoGoodRevision: yes(f.NoGoodRevision),
 		}
