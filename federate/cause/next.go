@@ -47,6 +47,9 @@ func stepOf(reason string, state v1alpha1.ClusterState, wrapper string) (next, w
 // The caller does not know the object's state. So for a reason that the table does not have, StepOf returns the step of a degraded object.
 func StepOf(reason, wrapper, flags string) (next, where string) {
 	next, where = stepOf(reason, v1alpha1.StateDegraded, wrapper)
+	if flags == "" {
+		return next, where
+	}
 	logs, events := "`hostctl logs "+wrapper, "`hostctl events "+wrapper
 	return strings.NewReplacer(logs, logs+" "+flags, events, events+" "+flags).Replace(next), where
 }

@@ -48,7 +48,12 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 // storefront returns a wrapper on 32 members: 24 cannot pull an image, one has no StorageClass, one has a pod that is not scheduled, one
 // is unreachable, one waits, and four are healthy.
 func storefront(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
-	w := build.Federated("storefront").In("shop").To("de-01").Obj()
+	b := build.Federated("storefront").In("shop").To("de-01").With(build.Claim("data"), build.Claim("store"),
+		build.Manifest(`{apiVersion: batch/v1, kind: Job, metadata: {name: import}}`))
+	for _, name := range []string{"web", "cache", "beside", "db", "api", "batch", "mail", "search"} {
+		b.With(build.Manifest(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s}}`, name))
+	}
+	w := b.Obj()
 	w.UID, w.Generation = "u", 4
 	s := &w.Status
 	s.ObservedGeneration, s.UpdateRevision = 4, "fed-storefront-5d8f7c9b64"

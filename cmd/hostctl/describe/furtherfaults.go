@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/evidence"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/request"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/screen"
 	"github.com/fairlead-dev/fairlead/federate/cause"
 	"github.com/fairlead-dev/fairlead/federate/health"
@@ -57,7 +58,7 @@ func (o *Options) faultsOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha
 	for i := range reports {
 		r := &reports[i]
 		object, reason := evidence.ObjectOf(r), r.Status.Reason
-		if object == c.Object || c.Object == "" && reason == c.Reason {
+		if object == c.Object || c.Object == "" && (reason == c.Reason || isReplaced(r)) {
 			continue // the report is about the cause itself
 		}
 		var on []string
@@ -78,10 +79,10 @@ func (o *Options) faultsOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha
 		if len(r.Status.Containers) > 0 {
 			verb = "logs"
 		}
-		flags := strings.TrimSpace(chosen + " --object " + r.Status.Object.Kind + "/" + r.Status.Object.Name)
+		flags := strings.TrimSpace(chosen + " " + objectFlag(w, &r.Status.Object))
 		f := fault{Object: object, Reason: reason, Message: health.Clean(r.Status.Message, report.MaxMessage), Cluster: r.Status.Cluster,
 			ObservedTime: r.Status.ObservedTime, Clusters: on, MayCause: explains(reason, c.Reason),
-			Command: o.Command(verb) + " " + flags}
+			Command: strings.TrimSpace(o.Command(verb) + " " + flags)}
 		f.Next, f.Documentation = cause.StepOf(reason, messages.Argument(o.Kind, o.Namespace, o.Name), flags)
 		f.Consequences = slices.DeleteFunc(consequencesOf(&cause.Cause{Object: object, Reason: reason}, on[0], w, reports), func(one consequence) bool {
 			return one.Object == c.Object || explains(c.Reason, one.Reason)
@@ -93,6 +94,28 @@ func (o *Options) faultsOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha
 			cmp.Compare(len(b.Clusters), len(a.Clusters)))
 	})
 	return faults
+}
+
+// isReplaced reports whether a report has the reason of a Subscription in whose place the line of a member shows a reason of the manager:
+// that tells what the manager waits for, and has no object.
+func isReplaced(r *v1alpha1.MemberReport) bool {
+	switch r.Status.Reason {
+	case v1alpha1.ReasonAheadOfTarget, v1alpha1.ReasonCSVMissing, v1alpha1.ReasonInstallPlanPending:
+		return r.Status.Object.Kind == "Subscription"
+	}
+	return false
+}
+
+// objectFlag returns the flag --object for an object of the wrapper. It returns "" for an object that the wrapper does not have: the member chose
+// its name, and people copy the commands into a shell.
+func objectFlag(w v1alpha1.Wrapper, is *v1alpha1.ReportedObject) string {
+	for _, kind := range []string{is.Kind, is.Kind + "." + is.Group} { // the second is for a wrapper with two kinds of this name
+		text := kind + "/" + is.Name
+		if found, err := request.Object(w, text); err == nil && found == *is {
+			return "--object " + text
+		}
+	}
+	return ""
 }
 
 // isExplained reports whether the cause, or a report about another object of the member, may explain the failure that a report is about.

@@ -95,6 +95,42 @@ func TestTheNextStepOfAFurtherFaultShowsTheEvidenceOfItsObject(t *testing.T) {
 	}
 }
 
+// People copy the commands into a shell, and a member chooses the names of the objects that it reports.
+func TestTheCommandsHaveNoNameThatAMemberChose(t *testing.T) {
+	w, objects := twoFaults()
+	bad := build.MemberReport(w, "7777777777", "Deployment", "web;curl${IFS}x|sh", "CrashLoopBackOff", "us-1")
+	var got description
+	text := describeWith(t, hostWith(t, nil, append(objects, bad)...), screen.Screen{}, "storefront", "-n", "shop", "-o", "json").stdout
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, e := range got.Evidence {
+		for _, f := range e.Faults {
+			found = found || f.Object == "Deployment "+bad.Status.Object.Name
+			if strings.Contains(f.Command+f.Next, "curl") {
+				t.Errorf("%s; %s", f.Command, f.Next)
+			}
+		}
+	}
+	if !found {
+		t.Error("the fault itself must be shown")
+	}
+}
+
+// The reasons of the manager about an operator replace that of the Subscription, and have other next steps.
+func TestASubscriptionIsNoFurtherFaultOfItsOwnReinstall(t *testing.T) {
+	for reason, own := range map[string]string{v1alpha1.ReasonReinstallWaits: v1alpha1.ReasonAheadOfTarget, v1alpha1.ReasonInstallPlanBundlesOthers: v1alpha1.ReasonInstallPlanPending} {
+		w := storefront(func(w *v1alpha1.Federated) {
+			w.Status.Clusters = []v1alpha1.ClusterStatus{line("eu-1", v1alpha1.StateDegraded, reason, "demo.v1.3.0 is installed, later than its target", time.Minute)}
+		})
+		r := build.MemberReport(w, "1111111111", "Subscription", "demo", own, "eu-1")
+		if got := describeWith(t, hostWith(t, nil, w, r), screen.Screen{}, "storefront", "-n", "shop").stdout; strings.Contains(got, "also on") {
+			t.Errorf("%s:\n%s", reason, got)
+		}
+	}
+}
+
 // A member may send a long message, and a report can have a hundred members.
 func TestTheFurtherFaultsAreBounded(t *testing.T) {
 	w := storefront(asIs)

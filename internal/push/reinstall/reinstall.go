@@ -59,7 +59,7 @@ type Result struct {
 	Subscription string
 	// IsUnderWay is true if the reinstall has begun and has not ended. No InstallPlan may be approved meanwhile.
 	IsUnderWay bool
-	// IsRead is true if the attempt has read the namespace. Forbidden are then the names of all Subscriptions of the wrapper that the
+	// IsRead is true if the attempt has read the namespace, or need not, because no reinstall has begun and none may. Forbidden are then the names of all Subscriptions of the wrapper that the
 	// manager must not create, because another Subscription has their package.
 	IsRead    bool
 	Forbidden []string
@@ -86,8 +86,11 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 		// Subscription again.
 		return Result{}, nil
 	}
-	if record.delivery.UID != a.DeliveryUID || len(record.begun) == 0 && !a.Desired.Reinstalls {
+	switch {
+	case record.delivery.UID != a.DeliveryUID:
 		return Result{}, nil
+	case len(record.begun) == 0 && !a.Desired.Reinstalls:
+		return Result{IsRead: true}, nil
 	}
 	read := &reader{conn: a.Conn, namespace: a.Desired.Wrapper.Namespace}
 	subscriptions, err := read.subscriptions(ctx)

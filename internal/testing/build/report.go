@@ -8,6 +8,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
+// groups are the groups of the kinds in reports. A kind that is not here is in the core group.
+var groups = map[string]string{"Deployment": "apps", "Job": "batch", "Subscription": "operators.coreos.com"}
+
 // MemberReport returns a report about an object of a wrapper on these members. It names the first of them in
 // status.cluster, and has no evidence.
 func MemberReport(w v1alpha1.Wrapper, suffix, kind, object, reason string, members ...string) *v1alpha1.MemberReport {
@@ -19,7 +22,7 @@ func MemberReport(w v1alpha1.Wrapper, suffix, kind, object, reason string, membe
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.GetName() + "." + suffix, OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: string(w.WrapperKind()), Name: w.GetName(), UID: w.GetUID()}}},
 		Spec: v1alpha1.MemberReportSpec{Wrapper: v1alpha1.WrapperReference{Kind: w.WrapperKind(), Name: w.GetName(), UID: w.GetUID()}},
-		Status: v1alpha1.MemberReportStatus{Object: v1alpha1.ReportedObject{Kind: kind, Name: object}, Reason: reason, Cluster: members[0],
+		Status: v1alpha1.MemberReportStatus{Object: v1alpha1.ReportedObject{Group: groups[kind], Kind: kind, Name: object}, Reason: reason, Cluster: members[0],
 			Clusters: members, ClusterCount: int32(len(members))},
 	}
 }
