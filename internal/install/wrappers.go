@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/join/steps"
@@ -70,7 +71,7 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 	if err != nil || len(wrappers) == 0 {
 		return err
 	}
-	step := u.progress.Step("setting onDelete: %s in %d wrappers", v1alpha1.KeepAll, len(wrappers))
+	step := u.progress.Step("setting onDelete: %s in %s", v1alpha1.KeepAll, messages.Count(len(wrappers), "wrapper"))
 	for _, w := range wrappers {
 		if err := u.keepAll(ctx, w); client.IgnoreNotFound(err) != nil {
 			step.Skip()
@@ -78,7 +79,7 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 		}
 	}
 	step.Done()
-	step = u.progress.Step("deleting %d wrappers; their objects stay on the members", len(wrappers))
+	step = u.progress.Step("deleting %s; the objects stay on the members", messages.Count(len(wrappers), "wrapper"))
 	putBack := map[string]int{}
 	for _, w := range wrappers {
 		if err := u.deleteKept(ctx, w, putBack); err != nil {
@@ -92,7 +93,7 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 		if left, _, err = readWrappers(ctx, u.Client); err != nil {
 			return false, transient(err)
 		}
-		step.Update("%d wrappers are left", len(left))
+		step.Update("left: %d", len(left))
 		// A GitOps tool may create a wrapper again, or change onDelete back while the wrapper's deletion waits for a
 		// member.
 		for _, w := range left {
