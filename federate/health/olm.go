@@ -4,6 +4,7 @@ package health
 
 import (
 	"regexp"
+	"slices"
 	"time"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -39,6 +40,9 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 	case !reached(installed, target) && waitsForApproval(related.InstallPlan, installed, current):
 		return judgePendingPlan(related, installed, current, target, now)
 	case related.CSV != nil && needed != "" && related.CSV.GetName() == needed:
+		if v, ok := judgeFailedPlan(related.InstallPlan, related.CSV, now); ok {
+			return v
+		}
 		v := judgeCSV(related.CSV, installed, now)
 		if target != "" && v.Health == v1alpha1.Healthy {
 			return judgeStep(sub, related, target, now)
@@ -52,6 +56,28 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 			", which was deleted, and no other InstallPlan has "+current+"; delete the Subscription and its CSV on the member: the manager creates the Subscription again")
 	}
 	return judgeResolution(sub, related.InstallPlan, target, now)
+}
+
+// judgeFailedPlan judges a CSV that is Pending and whose InstallPlan has failed. OLM creates the CSV before other objects of the plan, so the
+// CSV waits for what the plan could not create. OLM then takes the Subscription for AtLatestKnown, and only the plan has the cause. ok is false
+// for any other CSV.
+func judgeFailedPlan(plan, csv *unstructured.Unstructured, now time.Time) (v Verdict, ok bool) {
+	if plan == nil || text(plan.Object, "status", "phase") != string(operators.InstallPlanPhaseFailed) ||
+		text(csv.Object, "status", "phase") != string(operators.CSVPhasePending) {
+		return Verdict{}, false
+	}
+	if names, _, _ := unstructured.NestedStringSlice(plan.Object, "spec", "clusterServiceVersionNames"); !slices.Contains(names, csv.GetName()) {
+		return Verdict{}, false
+	}
+	c := conditionOf(plan, string(operators.InstallPlanInstalled))
+	words := c.message
+	if words == "" {
+		words = text(plan.Object, "status", "message")
+	}
+	if c.reason != "" {
+		words = c.reason + ": " + words
+	}
+	return failing(string(operators.SubscriptionInstallPlanFailed), withDetail("InstallPlan "+plan.GetName()+" failed", words), now.Sub(c.since)), true
 }
 
 func csvMissing(installed string) Verdict {

@@ -105,6 +105,26 @@ func TestSubscription(t *testing.T) {
 				Message: "op.v2 is Pending: needs Kubernetes 2.0", Recheck: 9 * time.Minute,
 			},
 		},
+		"a CSV waits for what its plan could not create": {
+			sub:    upgrading,
+			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs a ServiceAccount"+since(time.Minute)),
+			groups: 1,
+			plan: plan("install-2", "{approved: true, clusterServiceVersionNames: [op.v2]}",
+				"{phase: Failed, conditions: [{type: Installed, status: 'False', reason: InstallComponentFailed, message: no port"+since(time.Minute)+"]}"),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "InstallPlanFailed", Message: "InstallPlan install-2 failed: InstallComponentFailed: no port",
+			},
+		},
+		"a CSV waits, and another plan has failed": {
+			sub:    upgrading,
+			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 2.0"+since(time.Minute)),
+			groups: 1,
+			plan:   plan("install-1", "{approved: true, clusterServiceVersionNames: [op.v1]}", "{phase: Failed}"),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: "RequirementsNotMet",
+				Message: "op.v2 is Pending: needs Kubernetes 2.0", Recheck: 9 * time.Minute,
+			},
+		},
 		"names the CSV that hangs, not the resolution that fails because of it": { // OLM 5
 			sub: `{state: UpgradePending, installedCSV: op.v1, currentCSV: op.v2, conditions: [` +
 				`{type: ResolutionFailed, status: "True", reason: ConstraintsNotSatisfiable, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,

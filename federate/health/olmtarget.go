@@ -45,9 +45,10 @@ func NeededCSV(sub, plan *unstructured.Unstructured) string {
 	return current
 }
 
-// NeedsPlan reports whether Judge needs the InstallPlan in Related. Judge does not need it if the target is installed.
+// NeedsPlan reports whether Judge needs the InstallPlan in Related. Judge does not need it if OLM records the target as installed, unless a plan
+// has failed: OLM records a CSV as installed as soon as it exists.
 func NeedsPlan(sub *unstructured.Unstructured) bool {
-	return !reached(text(sub.Object, "status", "installedCSV"), upgrade.TargetOf(sub))
+	return !reached(text(sub.Object, "status", "installedCSV"), upgrade.TargetOf(sub)) || conditionOf(sub, string(operators.SubscriptionInstallPlanFailed)).isTrue()
 }
 
 // reached reports whether the Subscription has a target and OLM records this target as installed.

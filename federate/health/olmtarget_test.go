@@ -454,6 +454,19 @@ func TestOLMOffersNothingOnceTheCurrentVersionHasSucceeded(t *testing.T) {
 	}
 }
 
+func TestThePlanIsNeededUntilTheTargetIsInstalledOrIfOneHasFailed(t *testing.T) {
+	const failed = `, conditions: [{type: InstallPlanFailed, status: "True"}]`
+	for status, want := range map[string]bool{
+		"{installedCSV: db.v1.1.0, currentCSV: db.v1.2.0}":               true,
+		"{installedCSV: db.v1.2.0, currentCSV: db.v1.2.0}":               false,
+		"{installedCSV: db.v1.2.0, currentCSV: db.v1.2.0" + failed + "}": true, // OLM records a CSV that waits for the rest of its plan
+	} {
+		if got := health.NeedsPlan(object(t, targeted(status))); got != want {
+			t.Errorf("%s: %t", status, got)
+		}
+	}
+}
+
 func TestTheCSVThatTheVerdictNeeds(t *testing.T) {
 	waits := object(t, plan("install-2", "{approval: Manual}", "{phase: RequiresApproval}"))
 	runs := object(t, plan("install-2", "{approval: Manual, approved: true}", "{phase: Installing}"))
