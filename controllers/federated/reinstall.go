@@ -5,6 +5,7 @@ package federated
 import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated/observed"
+	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
@@ -46,7 +47,7 @@ func (p *reconciliation) takeTurnsUnpaced() {
 		return
 	}
 	spec := p.wrapper.WrapperSpec()
-	observer, before := p.observer(p.key, p.wrapper, p.members), linesOf(p.wrapper)
+	observer, before := p.observer(p.key, p.wrapper, p.members), report.LinesByName(p.wrapper.WrapperStatus())
 	members := make([]rollout.Member, 0, len(p.decision.Status.Clusters))
 	for _, name := range p.decision.Status.Clusters {
 		desired := p.desired[name]

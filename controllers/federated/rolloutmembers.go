@@ -33,7 +33,7 @@ type rolloutReader struct {
 // members returns the placed members as the input of package rollout: for each member the target that the manager set
 // last, and the state of the member with that target.
 func (r *rolloutReader) members(ctx context.Context, placed []string, state *rollout.State, mayRollBack bool) ([]rollout.Member, error) {
-	before := linesOf(r.observer.Wrapper)
+	before := report.LinesByName(r.observer.Wrapper.WrapperStatus())
 	members := make([]rollout.Member, 0, len(placed))
 	for _, name := range placed {
 		m := r.member(name, before[name], state)
@@ -46,16 +46,6 @@ func (r *rolloutReader) members(ctx context.Context, placed []string, state *rol
 		members = append(members, m)
 	}
 	return members, nil
-}
-
-// linesOf returns the lines in the status of a wrapper by the names of their members.
-func linesOf(w v1alpha1.Wrapper) map[string]*v1alpha1.ClusterStatus {
-	lines := w.WrapperStatus().Clusters
-	byName := make(map[string]*v1alpha1.ClusterStatus, len(lines))
-	for i := range lines {
-		byName[lines[i].Name] = &lines[i]
-	}
-	return byName
 }
 
 // member returns one member as the input of package rollout, except the field Good. was is the member's line in the

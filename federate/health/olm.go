@@ -4,7 +4,6 @@ package health
 
 import (
 	"regexp"
-	"slices"
 	"time"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -63,10 +62,7 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 // for any other CSV.
 func judgeFailedPlan(plan, csv *unstructured.Unstructured, now time.Time) (v Verdict, ok bool) {
 	if plan == nil || text(plan.Object, "status", "phase") != string(operators.InstallPlanPhaseFailed) ||
-		text(csv.Object, "status", "phase") != string(operators.CSVPhasePending) {
-		return Verdict{}, false
-	}
-	if names, _, _ := unstructured.NestedStringSlice(plan.Object, "spec", "clusterServiceVersionNames"); !slices.Contains(names, csv.GetName()) {
+		text(csv.Object, "status", "phase") != string(operators.CSVPhasePending) || !installs(plan, csv.GetName()) {
 		return Verdict{}, false
 	}
 	c := conditionOf(plan, string(operators.InstallPlanInstalled))

@@ -29,8 +29,7 @@ func PlanInstead(sub *unstructured.Unstructured, plans []unstructured.Unstructur
 	current, generation := text(sub.Object, "status", "currentCSV"), int64(-1)
 	for i := range plans {
 		plan := &plans[i]
-		names, _, _ := unstructured.NestedStringSlice(plan.Object, "spec", "clusterServiceVersionNames")
-		if !slices.Contains(names, current) || text(plan.Object, "status", "phase") == string(operators.InstallPlanPhaseComplete) {
+		if !installs(plan, current) || text(plan.Object, "status", "phase") == string(operators.InstallPlanPhaseComplete) {
 			continue
 		}
 		if g, _, _ := unstructured.NestedInt64(plan.Object, "spec", "generation"); newest == nil || g > generation {
@@ -38,4 +37,10 @@ func PlanInstead(sub *unstructured.Unstructured, plans []unstructured.Unstructur
 		}
 	}
 	return newest
+}
+
+// installs reports whether an InstallPlan has a CSV.
+func installs(plan *unstructured.Unstructured, csv string) bool {
+	names, _, _ := unstructured.NestedStringSlice(plan.Object, "spec", "clusterServiceVersionNames")
+	return slices.Contains(names, csv)
 }

@@ -12,7 +12,7 @@ import (
 // the manager, before it has read a member's Deliveries or tried a push there. Such a status describes the restart and
 // not the members. So for a limited time after a start, the caller does not write it.
 func KnowsLess(in Input, now time.Time) bool {
-	before := linesByName(in.Before)
+	before := LinesByName(in.Before)
 	for i := range in.Members {
 		m := &in.Members[i]
 		was := before[m.Name]
@@ -43,8 +43,8 @@ func (in *Input) isForgotten(was, is *v1alpha1.ClusterStatus) bool {
 	return underWay && was.State != v1alpha1.StateHealthy && was.State != v1alpha1.StatePushing && !isOutOfReach(was.State)
 }
 
-// linesByName returns the lines of a status, by the name of the member.
-func linesByName(s *v1alpha1.WrapperStatus) map[string]*v1alpha1.ClusterStatus {
+// LinesByName returns the lines of a status, by the name of the member.
+func LinesByName(s *v1alpha1.WrapperStatus) map[string]*v1alpha1.ClusterStatus {
 	lines := make(map[string]*v1alpha1.ClusterStatus, len(s.Clusters))
 	for i := range s.Clusters {
 		lines[s.Clusters[i].Name] = &s.Clusters[i]

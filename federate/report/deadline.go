@@ -47,7 +47,7 @@ func NextDeadline(in Input, status *v1alpha1.WrapperStatus, now time.Time) time.
 	if in.Deleting {
 		return time.Time{}
 	}
-	lines := linesByName(status)
+	lines := LinesByName(status)
 	var next time.Time
 	for i := range in.Members {
 		l := lines[in.Members[i].Name]

@@ -47,7 +47,7 @@ type Input struct {
 // Build computes the status of a wrapper, except for placement, rollout and upgrade, which the caller adds. It is a
 // pure function: the same input and time give the same status.
 func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
-	before := linesByName(in.Before)
+	before := LinesByName(in.Before)
 	lines, quoted := make([]v1alpha1.ClusterStatus, 0, len(in.Members)), make([]string, 0, len(in.Members))
 	for i := range in.Members {
 		in.Members[i].Approve = in.Approve

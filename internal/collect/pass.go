@@ -53,6 +53,11 @@ type lineKey struct {
 
 func keyOf(e *v1alpha1.InventoryEntry) lineKey { return lineKey{deliveryindex.KindOf(e), e.Name} }
 
+// evidenceKeyOf returns the key of the line that evidence is about.
+func evidenceKeyOf(e *v1alpha1.ObjectEvidence) lineKey {
+	return lineKey{schema.GroupKind{Group: e.Group, Kind: e.Kind}, e.Name}
+}
+
 // newPass begins a pass over a Delivery.
 func newPass(d *v1alpha1.Delivery, m *memory) *pass {
 	p := &pass{delivery: d, memory: m, complete: true, before: map[lineKey]*v1alpha1.ObjectStatus{}, evidenceBefore: map[lineKey]*v1alpha1.Evidence{}}
@@ -62,7 +67,7 @@ func newPass(d *v1alpha1.Delivery, m *memory) *pass {
 	}
 	for i := range d.Status.Evidence {
 		found := &d.Status.Evidence[i]
-		p.evidenceBefore[lineKey{schema.GroupKind{Group: found.Group, Kind: found.Kind}, found.Name}] = &found.Evidence
+		p.evidenceBefore[evidenceKeyOf(found)] = &found.Evidence
 	}
 	return p
 }
@@ -211,7 +216,7 @@ func (p *pass) boundGathered(bounded []v1alpha1.ObjectEvidence) {
 	}
 	maps.DeleteFunc(p.memory.gathered, func(key lineKey, _ v1alpha1.Evidence) bool { return !listed[key] })
 	for i := range bounded {
-		key := lineKey{schema.GroupKind{Group: bounded[i].Group, Kind: bounded[i].Kind}, bounded[i].Name}
+		key := evidenceKeyOf(&bounded[i])
 		if found, ok := p.memory.gathered[key]; ok && !evidence.IsEmpty(&found) {
 			p.memory.gathered[key] = bounded[i].Evidence
 		}

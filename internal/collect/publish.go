@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -136,7 +135,7 @@ func sameButMessages(a, b *v1alpha1.DeliveryStatus) bool {
 // objects that have been unhealthy for longer than wordsEvery: where not all evidence has room, that of one object can come and go.
 func (w *publisher) bringsFirstEvidence(p *pass, status *v1alpha1.DeliveryStatus) bool {
 	return slices.ContainsFunc(status.Evidence, func(is v1alpha1.ObjectEvidence) bool {
-		key := lineKey{schema.GroupKind{Group: is.Group, Kind: is.Kind}, is.Name}
+		key := evidenceKeyOf(&is)
 		last := p.memory.judged[key]
 		return last != nil && !last.unhealthy.IsZero() && w.clock.Since(last.unhealthy) < wordsEvery && p.evidenceBefore[key] == nil
 	})

@@ -133,7 +133,7 @@ func (r *reinstalls) end(key Key, desired *plan.Desired, result *reinstall.Resul
 	if result.Step != upgrade.Create {
 		delete(is.owed, result.Subscription) // it is there again, or another Subscription is
 	}
-	if result.IsRead { // if not, what the attempt before has read still counts
+	if result.IsJudged { // if not, what the attempt before has found still counts
 		is.forbidden = sets.New(result.Forbidden...)
 		maps.DeleteFunc(is.owed, func(name string, _ *owedSubscription) bool { return is.forbidden.Has(name) })
 	}

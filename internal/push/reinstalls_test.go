@@ -44,7 +44,7 @@ func (b *reinstallBench) attempt(t *testing.T, is upgrade.Reinstall, underWay bo
 	if due, _, _ := b.begin(b.key, b.desired, "db: CSVMissing", upgrade.RecordOpen); !due {
 		t.Fatal("no attempt is due")
 	}
-	result := &reinstall.Result{Reinstall: is, Subscription: "db", IsUnderWay: underWay, IsRead: true, Removed: "sub-1"}
+	result := &reinstall.Result{Reinstall: is, Subscription: "db", IsUnderWay: underWay, IsJudged: true, Removed: "sub-1"}
 	if is.Forbids {
 		result.Forbidden = []string{"db"}
 	}
@@ -128,7 +128,7 @@ func TestAForbiddenSubscriptionStaysSoUntilTheManagerReadsThatItIsNot(t *testing
 	b, id := newReinstallBench(), subscriptionID("db")
 	b.attempt(t, upgrade.Reinstall{Step: upgrade.Create, Message: "creating"}, true)
 	for i, result := range []reinstall.Result{
-		{Reinstall: upgrade.Reinstall{Step: upgrade.AwaitRemoval}, Subscription: "web", IsUnderWay: true, IsRead: true, Forbidden: []string{"db"}},
+		{Reinstall: upgrade.Reinstall{Step: upgrade.AwaitRemoval}, Subscription: "web", IsUnderWay: true, IsJudged: true, Forbidden: []string{"db"}},
 		{Reinstall: upgrade.Reinstall{Step: upgrade.AwaitRemoval}, Subscription: "web", IsUnderWay: true},
 	} {
 		b.clock.Step(time.Minute)

@@ -75,14 +75,10 @@ func (o *Options) faultsOf(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alpha
 			faults[same].Clusters = slices.Compact(slices.Sorted(slices.Values(append(faults[same].Clusters, on...))))
 			continue
 		}
-		verb := "events"
-		if len(r.Status.Containers) > 0 {
-			verb = "logs"
-		}
 		flags := strings.TrimSpace(chosen + " " + objectFlag(w, &r.Status.Object))
 		f := fault{Object: object, Reason: reason, Message: health.Clean(r.Status.Message, report.MaxMessage), Cluster: r.Status.Cluster,
 			ObservedTime: r.Status.ObservedTime, Clusters: on, MayCause: explains(reason, c.Reason),
-			Command: strings.TrimSpace(o.Command(verb) + " " + flags)}
+			Command: strings.TrimSpace(o.Command(verbFor(r)) + " " + flags)}
 		f.Next, f.Documentation = cause.StepOf(reason, messages.Argument(o.Kind, o.Namespace, o.Name), flags)
 		f.Consequences = slices.DeleteFunc(consequencesOf(&cause.Cause{Object: object, Reason: reason}, on[0], w, reports), func(one consequence) bool {
 			return one.Object == c.Object || explains(c.Reason, one.Reason)

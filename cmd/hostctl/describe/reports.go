@@ -145,12 +145,8 @@ func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alp
 			e.EarlierOmitted++
 			continue
 		}
-		verb := "events"
-		if len(r.Status.Containers) > 0 {
-			verb = "logs"
-		}
 		is := earlier{Cluster: name, ObservedTime: r.Status.ObservedTime, Object: evidence.ObjectOf(r), Reason: r.Status.Reason,
-			Command: o.Command(verb) + " --cluster " + name}
+			Command: o.Command(verbFor(r)) + " --cluster " + name}
 		if r.Status.Cluster != name {
 			is.SampleCluster = r.Status.Cluster
 		}
@@ -164,6 +160,14 @@ func (o *Options) fromBefore(c *cause.Cause, w v1alpha1.Wrapper, reports []v1alp
 		return nil
 	}
 	return e
+}
+
+// verbFor returns the command of hostctl that shows the evidence of a report: logs for one with containers, and events for any other.
+func verbFor(r *v1alpha1.MemberReport) string {
+	if len(r.Status.Containers) > 0 {
+		return "logs"
+	}
+	return "events"
 }
 
 // lastReport returns a report about a member, if possible one with the evidence of this member; nil if there is none.

@@ -59,9 +59,9 @@ type Result struct {
 	Subscription string
 	// IsUnderWay is true if the reinstall has begun and has not ended. No InstallPlan may be approved meanwhile.
 	IsUnderWay bool
-	// IsRead is true if the attempt has read the namespace, or need not, because no reinstall has begun and none may. Forbidden are then the names of all Subscriptions of the wrapper that the
-	// manager must not create, because another Subscription has their package.
-	IsRead    bool
+	// IsJudged is true if the attempt knows which Subscriptions of the wrapper the manager must not create, because another one has their
+	// package: it has read the namespace, or no reinstall has begun and none may. Forbidden are the names of these Subscriptions.
+	IsJudged  bool
 	Forbidden []string
 	// Removed is the Subscription that this reinstall removed, for the step Create.
 	Removed types.UID
@@ -90,7 +90,7 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	case record.delivery.UID != a.DeliveryUID:
 		return Result{}, nil
 	case len(record.begun) == 0 && !a.Desired.Reinstalls:
-		return Result{IsRead: true}, nil
+		return Result{IsJudged: true}, nil
 	}
 	read := &reader{conn: a.Conn, namespace: a.Desired.Wrapper.Namespace}
 	subscriptions, err := read.subscriptions(ctx)
@@ -112,7 +112,7 @@ func (a *Attempt) Run(ctx context.Context) (Result, error) {
 	slices.SortStableFunc(all, func(x, y *upgrade.Operator) int { return a.rank(x) - a.rank(y) })
 	forbidden := a.forbidden(all)
 	is, err := a.first(ctx, read, record, all)
-	is.IsRead, is.Forbidden = true, forbidden
+	is.IsJudged, is.Forbidden = true, forbidden
 	return is, err
 }
 

@@ -129,7 +129,7 @@ func TestAnAttemptTellsWhichSubscriptionsMustNotBeCreated(t *testing.T) {
 	if err != nil || is.Step != upgrade.Create || is.Subscription != "web" || len(writes) > 0 {
 		t.Fatalf("step %d for Subscription %s: %s; writes %v, error %v", is.Step, is.Subscription, is.Message, writes, err)
 	}
-	if !is.IsRead || !slices.Equal(is.Forbidden, []string{"db"}) {
-		t.Errorf("the namespace is read: %t, forbidden: %v", is.IsRead, is.Forbidden)
+	if !is.IsJudged || !slices.Equal(is.Forbidden, []string{"db"}) {
+		t.Errorf("the Subscriptions are judged: %t, forbidden: %v", is.IsJudged, is.Forbidden)
 	}
 }
