@@ -215,7 +215,8 @@ type RolloutStatus struct {
 	Failure RolloutFailure `json:"failure,omitzero"`
 
 	// wavesDigest is a digest of the names and the selections of the waves. The manager compares it with
-	// spec.rollout.waves. If you have edited the waves, the manager determines the current wave again.
+	// spec.rollout.waves. If you have edited the waves before all of them have passed, a new rollout begins: it needs new
+	// approvals, and the first wave that is not done becomes the current one.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64

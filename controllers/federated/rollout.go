@@ -49,6 +49,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		Removing:  len(p.decision.Status.Leaving),
 		Approvals: p.rolloutApprovals(ctx, &state),
 		Suspended: spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll,
+		Frozen:    spec.Suspend == v1alpha1.SuspendAll,
 	}
 	observer := p.observer(p.key, p.wrapper, p.members)
 	old := earlierRevisions{store: p.old, wrapper: p.wrapper, present: p.revision}

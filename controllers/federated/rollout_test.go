@@ -189,6 +189,28 @@ func TestARolloutKnowsTheMessageOfAMember(t *testing.T) {
 	}
 }
 
+func TestNoDeadlineRunsWherePushesAreSuspended(t *testing.T) {
+	r, _ := inWaves(t)
+	for name, test := range map[string]struct {
+		wrapper, member v1alpha1.SuspendPolicy
+		want            bool
+	}{
+		"nothing is suspended": {v1alpha1.SuspendNone, v1alpha1.SuspendNone, false},
+		"further waves":        {v1alpha1.SuspendRollout, "", false},
+		"all of the wrapper":   {v1alpha1.SuspendAll, "", true},
+		"all of the member":    {"", v1alpha1.SuspendPushes, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, mc := rendered("u", object, 1), east()
+			w.Spec.Suspend, mc.Spec.Suspend = test.wrapper, test.member
+			reader := rolloutReader{observer: r.observer(web, w, map[string]*v1alpha1.MemberCluster{"east": mc})}
+			if got := reader.isSuspended("east"); got != test.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
 // The member became unreachable after the decision and before the first write to it. So the new revision cannot be the
 // cause, and must not count as the member's target.
 func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing.T) {

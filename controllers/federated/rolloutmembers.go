@@ -66,10 +66,16 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	if r.reinstalls {
 		m.Reinstall = reinstallOf(&line, step, recorded)
 	}
-	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, Rollout: state.ID, State: line.State,
-		Since: latest(line.LastTransitionTime.Time, state.Since), IsHeldUp: report.IsBeforeReinstall(&line, step)}, r.now)
-	m.Since, m.ProgressFrom, m.Unchanged = seen.Since, seen.ProgressFrom, seen.Rollout != state.ID
+	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, State: line.State,
+		Settled: state.ID == "" || state.Phase == rollout.Complete, Since: latest(line.LastTransitionTime.Time, state.Since),
+		IsHeldUp: report.IsBeforeReinstall(&line, step) || r.isSuspended(name)}, r.now)
+	m.Since, m.ProgressFrom, m.Settled = seen.Since, seen.ProgressFrom, seen.Settled
 	return m
+}
+
+// isSuspended reports whether the manager pushes nothing of the wrapper to a member.
+func (r *rolloutReader) isSuspended(name string) bool {
+	return r.observer.Wrapper.WrapperSpec().Suspend == v1alpha1.SuspendAll || r.observer.Members[name].Spec.Suspend == v1alpha1.SuspendPushes
 }
 
 func latest(a, b time.Time) time.Time {

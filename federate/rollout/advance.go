@@ -16,10 +16,11 @@ type passage struct {
 	soakUntil time.Time
 }
 
-// advance sets the current wave to the first wave that is not done. If all waves are done, the rollout is complete.
+// advance sets the current wave to the first wave that is not done. If all waves are done, the rollout is complete. No wave passes
+// before the first member is placed: its waves would count as done, and the first delivery would reach all members at once.
 func (p *passage) advance(checks *memberChecks) {
 	at := &checks.progress
-	if at.Phase != Progressing {
+	if at.Phase != Progressing || len(checks.fleet.members) == 0 {
 		return
 	}
 	for at.current < len(at.waves) && p.isDone(checks, at.current) && p.mayPass(checks, at.current) {

@@ -16,8 +16,6 @@ type memberChecks struct {
 	deadline time.Duration
 	// skip are the names of the members that a person skipped.
 	skip []string
-	// isNew is true if this decision begins the rollout, so the rollout has not changed any member yet.
-	isNew bool
 }
 
 // firstFailure returns the failure of the first wave in which more members have failed than the wave's MaxFailures; nil
@@ -49,9 +47,9 @@ func (c *memberChecks) firstFailure() *Failure {
 	return nil
 }
 
-// excused reports whether a failure of the member does not count: the rollout has not changed the member, or a person
-// skipped it.
-func (c *memberChecks) excused(m *Member) bool { return c.isNew || m.Unchanged || c.skipped(m) }
+// excused reports whether a failure of the member does not count: the rollout is not the cause of it, or a person
+// skipped the member.
+func (c *memberChecks) excused(m *Member) bool { return m.Settled || c.skipped(m) }
 
 func (c *memberChecks) skipped(m *Member) bool { return slices.Contains(c.skip, m.Name) }
 

@@ -21,6 +21,9 @@ type Input struct {
 	Approvals Approvals
 	// Suspended is true if spec.suspend is Rollout or All. Then no further wave begins.
 	Suspended bool
+	// Frozen is true if spec.suspend is All. Then the manager writes nothing to the members, not even what a member needs to become
+	// Healthy. So no member fails, and no wave passes.
+	Frozen bool
 }
 
 // Decision is the result of Decide: what each member has to have now, and the new State of the rollout.
@@ -75,15 +78,17 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 	checks := memberChecks{fleet: survey(p, in.Members), progress: progress{State: state, waves: p.waves, now: now}, timer: timer{now: now},
 		deadline: p.deadline}
 	at := &checks.progress
-	if checks.isNew = at.begin(p, &in); checks.isNew {
+	if isNew := at.begin(p, &in, checks.fleet.wave); isNew {
 		in.Approvals = Approvals{} // the given Approvals name the previous rollout
 	}
 	checks.skip = in.Approvals.Skip
-	if failure := checks.firstFailure(); failure != nil {
-		at.fail(failure, p.onFailure, in.Approvals.Retry)
-	}
 	waves := passage{approved: in.Approvals.Waves, suspended: in.Suspended}
-	waves.advance(&checks)
+	if !in.Frozen {
+		if failure := checks.firstFailure(); failure != nil {
+			at.fail(failure, p.onFailure, in.Approvals.Retry)
+		}
+		waves.advance(&checks)
+	}
 	if checks.isSuccess() {
 		at.LastGood = at.Revision
 	}
@@ -108,6 +113,9 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 	out := Decision{State: at.State, Targets: targets, SoakUntil: waves.soakUntil, Again: checks.timer.again}
 	if out.Waits = WaitsForSoak; out.SoakUntil.IsZero() {
 		out.Waits, out.Waiting = waits(in.Members, targets, at.Failure)
+	}
+	if in.Frozen && at.Phase == Progressing {
+		out.Waits, out.Waiting = WaitsForSuspend, ""
 	}
 	return out
 }

@@ -29,8 +29,10 @@
 //     the waves have passed with the revision, so it is probably not the cause.
 //   - If a wave passed over a member, or a member joins a passed wave, the manager updates the member when it can. No
 //     wave waits for that member.
-//   - After an edit of the waves, the first wave that is not done is the current one. It needs its Approval even if it
-//     had begun before the edit.
+//   - After an edit of the waves, a new rollout begins, and the first wave that is not done is the current one. It needs its
+//     Approval even if it had begun before the edit.
+//   - A target that an unfinished rollout has set has to become Healthy and to soak, even if the next edit does not change it.
+//   - No wave passes before the first member is placed.
 //
 // The package is pure. It gets the time as a value, and everything that must survive a restart of the manager is in
 // State.

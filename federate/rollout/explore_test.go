@@ -24,17 +24,22 @@ var smallFleets = []struct {
 	serving                          bool // before the first event, every member is Healthy with the same revision
 	reinstalls                       bool // the wrapper is an operator with rollback: Reinstall
 	rereads                          bool // a restarted manager knows nothing of a member until it has read the member
+	partial, labels, suspends        int  // more events: an edit that leaves one member as it is, a changed label, and spec.suspend: All
 }{
-	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", "", Pause, 1, 1, 1, 0, false, false, false},
-	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 1, 1, true, false, false},
-	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 2, 0, 0, true, false, false},
-	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", "", Rollback, 1, 1, 1, 0, true, false, false},
-	{"a rollback that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 1, 1, 0, true, true, true},
-	{"a rollback that reinstalls in pairs", 3, [][]string{{"m0", "m1"}}, "2", "", Rollback, 1, 1, 0, 0, true, true, false},
-	{"an undo that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 0, 0, true, true, false},
-	{"a rollback that reinstalls one at a time", 3, [][]string{{"m0", "m1"}}, "", "1", Rollback, 1, 1, 0, 0, true, true, false},
-	{"a restart that reads one member after the other", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 1, 1, 1, 1, true, false, true},
-	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", "", Pause, 2, 1, 0, 0, true, false, false},
+	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", "", Pause, 1, 1, 1, 0, false, false, false, 0, 0, 0},
+	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 1, 1, true, false, false, 0, 0, 0},
+	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 2, 0, 0, true, false, false, 0, 0, 0},
+	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", "", Rollback, 1, 1, 1, 0, true, false, false, 0, 0, 0},
+	{"a rollback that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 1, 1, 0, true, true, true, 0, 0, 0},
+	{"a rollback that reinstalls in pairs", 3, [][]string{{"m0", "m1"}}, "2", "", Rollback, 1, 1, 0, 0, true, true, false, 0, 0, 0},
+	{"an undo that reinstalls", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 2, 1, 0, 0, true, true, false, 0, 0, 0},
+	{"a rollback that reinstalls one at a time", 3, [][]string{{"m0", "m1"}}, "", "1", Rollback, 1, 1, 0, 0, true, true, false, 0, 0, 0},
+	{"a restart that reads one member after the other", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 1, 1, 1, 1, true, false, true, 0, 0, 0},
+	{"edits that leave a member as it is", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 1, 1, 0, 0, true, false, false, 1, 0, 0},
+	{"a rollback of an edit that leaves a member as it is", 3, [][]string{{"m0"}, {"m1"}}, "", "", Rollback, 1, 1, 0, 0, true, false, false, 1, 0, 0},
+	{"labels that change", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Pause, 1, 1, 1, 0, true, false, false, 0, 1, 0},
+	{"all is suspended for a time", 3, [][]string{{"m0"}, {"m1"}}, "1", "", Rollback, 1, 1, 0, 0, true, false, false, 0, 0, 1},
+	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", "", Pause, 2, 1, 0, 0, true, false, false, 0, 0, 0},
 }
 
 func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
@@ -57,12 +62,12 @@ func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
 			}
 			start := &world{
 				members: make([]worldMember, f.members), edits: f.edits, faults: f.faults, restarts: f.restarts, retries: f.retries,
-				reinstalls: f.reinstalls, rereads: f.rereads,
+				reinstalls: f.reinstalls, rereads: f.rereads, partial: f.partial, labels: f.labels, suspends: f.suspends,
 			}
 			for i := range start.members {
 				start.members[i] = worldMember{health: v1alpha1.StateProgressing, age: oldest, progress: oldest}
 				if f.serving {
-					start.members[i] = worldMember{told: rev(0), written: rev(0), health: v1alpha1.StateHealthy, age: oldest, progress: oldest}
+					start.members[i] = worldMember{told: rev(0), written: rev(0), toldOf: rev(0), writtenOf: rev(0), health: v1alpha1.StateHealthy, age: oldest, progress: oldest}
 				}
 			}
 			if f.serving {
@@ -171,6 +176,9 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 			if d.State.Phase == Paused || d.State.Phase == RollingBack && m.Newest != m.Good {
 				return m.Name + " is updated after a failure"
 			}
+			if current := p.indexOf(d.State.Wave); m.Revision == in.Revision && before.ID == d.State.ID && (current < 0 || wave < current) {
+				return m.Name + " gets another rendering of the same revision, although its wave has passed"
+			}
 			if p.waves[wave].Manual && before.Wave == p.waves[wave].Name && !before.Begun && before.ID == d.State.ID &&
 				d.State.Phase == Progressing && len(in.Approvals.Waves) == 0 {
 				return m.Name + " is updated without the approval"
@@ -195,10 +203,10 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 			return problem
 		}
 	}
-	if before.ID == d.State.ID && before.Phase == Progressing && before.Plan == d.State.Plan {
-		return wronglyPassed(p, before, in, d)
+	if in.Frozen && before.ID == d.State.ID && before.Phase == Progressing && (d.State.Phase != Progressing || d.State.Wave != before.Wave) {
+		return "a wave passes or fails while all is suspended"
 	}
-	return ""
+	return wronglyPassed(p, before, in, d)
 }
 
 // wronglyGood returns a message if a decision calls a revision good that is not Healthy on every member that the manager can reach, or
@@ -345,8 +353,14 @@ func wronglyReinstalled(p *Plan, in Input, d Decision, budget int) string {
 // shows it; "" if all of them were done.
 func wronglyPassed(p *Plan, before State, in Input, d Decision) string {
 	from, to := p.indexOf(before.Wave), p.indexOf(d.State.Wave)
-	if d.State.Phase == Complete {
+	if before.ID != d.State.ID || before.Phase != Progressing { // a new rollout, or a retry, begins with the first wave
+		from = 0
+	}
+	switch {
+	case d.State.Phase == Complete && (before.ID != d.State.ID || before.Phase != Complete):
 		to = len(p.waves)
+	case d.State.Phase != Progressing:
+		return ""
 	}
 	for i := range in.Members {
 		m := &in.Members[i]
@@ -357,6 +371,7 @@ func wronglyPassed(p *Plan, before State, in Input, d Decision) string {
 		age := epoch.Sub(m.Since)
 		switch {
 		case m.updated() && m.healthy() && age >= p.waves[wave].Soak:
+		case m.updated() && m.Settled: // all waves have passed with it before
 		case !m.reachable() && age >= p.deadline:
 		case m.updated() && p.waves[wave].MaxFailures > 0 && m.failed(p.deadline, d.State.Retried, epoch):
 		default:

@@ -55,12 +55,12 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 // runHistory lets random events happen to a fleet, and then only good ones until the rollout ends. It returns the phase in which the
 // rollout ends, and the first rule that a decision broke; "" if no decision broke one.
 func runHistory(r *rand.Rand, plan *Plan, members, events int) (end Phase, problem string) {
-	w := &world{members: make([]worldMember, members), edits: 3, faults: 1 + members/4, restarts: 2, retries: 2, rereads: true}
+	w := &world{members: make([]worldMember, members), edits: 3, partial: 1, labels: 2, suspends: 1, faults: 1 + members/4, restarts: 2, retries: 2, rereads: true}
 	serving := r.IntN(2) == 0
 	for i := range w.members {
 		w.members[i] = worldMember{health: v1alpha1.StateProgressing, age: oldest, progress: oldest}
 		if serving {
-			w.members[i] = worldMember{told: rev(0), written: rev(0), health: v1alpha1.StateHealthy, age: oldest, progress: oldest}
+			w.members[i] = worldMember{told: rev(0), written: rev(0), toldOf: rev(0), writtenOf: rev(0), health: v1alpha1.StateHealthy, age: oldest, progress: oldest}
 		}
 	}
 	if serving {

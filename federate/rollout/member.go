@@ -17,8 +17,8 @@ type Member struct {
 	// Revision is the revision of that rendering; "" for a fresh member.
 	Target, Revision string
 	// Newest is the digest of the member's rendering of the newest revision; "" if the manager cannot render it. Good is
-	// the digest of the member's rendering of State.LastGood. It is "" if the manager cannot render that revision, or if
-	// the rendering would now differ from the rendering with which the member was Healthy.
+	// the digest of the member's rendering of State.LastGood as it is now: with the present labels of the member and the
+	// present version of Fairlead. It is "" if the manager cannot render that revision.
 	Newest, Good string
 	// State is the member's state with Target.
 	State v1alpha1.ClusterState
@@ -33,8 +33,10 @@ type Member struct {
 	// Reinstall tells how far a reinstall of an operator is on the member: one whose installed version is later than its target,
 	// with spec.upgrade.rollback: Reinstall.
 	Reinstall Reinstall
-	// Unchanged is true if this rollout certainly has not changed Target, so it cannot be the cause of State.
-	Unchanged bool
+	// Settled is true if the member had Target when a rollout was Complete, or before the first rollout. So the present rollout
+	// has not changed Target, and all waves have passed with it before. A target that an unfinished rollout has set is not
+	// Settled, even if a later rollout does not change it: it has still to become Healthy before the next wave gets that content.
+	Settled bool
 }
 
 func (m *Member) fresh() bool   { return m.Target == "" }

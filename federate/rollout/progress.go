@@ -16,35 +16,46 @@ type progress struct {
 	current int // the index of the current wave; len(waves) when all waves have passed
 }
 
-// begin starts a new rollout in three cases: the revision is new; the rollout is complete and a member's rendering of
-// the same revision has changed; or a person approved a retry. It starts none for a fresh member, and for a member that
-// a wave has passed over: the manager updates such a member within the present rollout. isNew is true in the first two
-// cases: the rollout has not changed any member yet, and has no Approvals.
-func (p *progress) begin(plan *Plan, in *Input) (isNew bool) {
+// begin starts a new rollout in four cases: the revision is new; the rendering of the same revision has changed for a member whose
+// wave has passed; the author edited the waves before all of them had passed, so an Approval was given for other members; or a person
+// approved a retry. It starts none for a fresh member, and for a member that a wave has passed over: the manager updates such a
+// member within the present rollout. isNew is true in the first three cases: the rollout has an id of its own, and no Approvals.
+// waveOf has the index of the wave of each member.
+func (p *progress) begin(plan *Plan, in *Input, waveOf []int16) (isNew bool) {
+	if p.current = plan.indexOf(p.Wave); p.current < 0 {
+		p.current = len(p.waves)
+	}
 	retry := p.Failure != nil && in.Approvals.Retry.After(p.RetrySeen)
-	outdated := p.Phase == Complete && slices.ContainsFunc(in.Members, func(m Member) bool {
-		return m.Revision == p.Revision && !m.updated() && m.reachable() && !slices.Contains(in.Approvals.Skip, m.Name)
-	})
+	edited := p.Phase == Progressing && p.Plan != plan.identity
 	switch {
-	case p.Revision != in.Revision || outdated:
+	case p.Revision != in.Revision || edited || p.isOutdated(in, waveOf):
 		p.ID = newID(p.ID, p.now)
 		p.Retried, p.RetrySeen = time.Time{}, time.Time{}
 		isNew = true
 	case retry:
 		p.Retried, p.RetrySeen = p.now, in.Approvals.Retry
-	case p.Plan != plan.identity && p.Phase == Progressing: // the author edited the waves
-		p.enter(0)
-		p.Plan = plan.identity
-		return false
 	default:
-		if p.current = plan.indexOf(p.Wave); p.current < 0 {
-			p.current = len(p.waves)
-		}
 		return false
 	}
 	p.Revision, p.Phase, p.Failure, p.Plan = in.Revision, Progressing, nil, plan.identity
 	p.enter(0)
 	return isNew
+}
+
+// isOutdated reports whether a member of a passed wave has the revision of this rollout, and would get another rendering of it now.
+// That is a change like any other: it begins with the first wave. A rendering that the manager cannot make changes nothing.
+func (p *progress) isOutdated(in *Input, waveOf []int16) bool {
+	if p.Phase != Progressing && p.Phase != Complete {
+		return false
+	}
+	for i := range in.Members {
+		m := &in.Members[i]
+		isOther := m.Revision == p.Revision && m.Newest != "" && m.Target != m.Newest
+		if isOther && int(waveOf[i]) < p.current && m.reachable() && !slices.Contains(in.Approvals.Skip, m.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // newID returns an id that no earlier rollout of this wrapper had: the present time in seconds, in base 36. If that is

@@ -33,6 +33,19 @@ func underWay(s State) State {
 	return s
 }
 
+// settled returns the member as one that had its target when a rollout was Complete.
+func settled(m Member) Member {
+	m.Settled = true
+	return m
+}
+
+// relabelled returns a member that has r2 as it was rendered before one of its labels changed.
+func relabelled(name string) Member {
+	m := at(name, "r2", v1alpha1.StateHealthy, 60)
+	m.Target = "r2 before"
+	return m
+}
+
 // TestDecide has a row for each rule. want has, for each member, "REVISION" or "REVISION:REASON".
 func TestDecide(t *testing.T) {
 	t.Parallel()
@@ -188,7 +201,7 @@ func TestDecide(t *testing.T) {
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 9 * time.Minute, nil,
 		},
 		"another rendering of the same revision is a rollout": {
-			two, Input{Members: []Member{{Member: selection.Member{Name: "a"}, Target: "r2 before", Revision: "r2", Newest: "r2", State: healthy, Since: epoch.Add(-time.Hour)}, at("b", "r2", healthy, 60), at("c", "r2", healthy, 60)}},
+			two, Input{Members: []Member{relabelled("a"), at("b", "r2", healthy, 60), at("c", "r2", healthy, 60)}},
 			underWay(State{Phase: Complete}),
 			"r2 r2 r2", Progressing, "canary", WaitsForHealth, 0, func(s State) bool { return s.ID != "a" },
 		},
@@ -253,16 +266,52 @@ func TestDecide(t *testing.T) {
 			"r2 r2 r2", Complete, "", WaitsForHealth, 0, func(s State) bool { return s.LastGood == "r1" },
 		},
 		"a member that was ill before and is not changed fails nothing": {
-			two, Input{Members: []Member{func() Member {
-				m := at("a", "r2", v1alpha1.StateDegraded, 60)
-				m.Unchanged = true
-				return m
-			}(), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
+			two, Input{Members: []Member{settled(at("a", "r2", v1alpha1.StateDegraded, 60)), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
 			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 0, nil,
 		},
 		"nor when the rollout begins": {
-			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 60), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},
+			two, Input{Members: []Member{settled(at("a", "r2", v1alpha1.StateStalled, 60)), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"what an unfinished rollout has brought has to become healthy, even if the next one does not change it": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateProgressing, 2), at("b", "r2", v1alpha1.StateProgressing, 2), old("c")}},
+			State{ID: "a", Revision: "an edit before", Phase: Progressing, Wave: "canary", Begun: true, LastGood: "r1"},
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 8 * time.Minute, func(s State) bool { return s.ID != "a" },
+		},
+		"and to soak": {
+			two, Input{Members: []Member{at("a", "r2", healthy, 2), at("b", "r2", healthy, 3), old("c")}},
+			State{ID: "a", Revision: "an edit before", Phase: Progressing, Wave: "canary", Begun: true, LastGood: "r1"},
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForSoak, 8 * time.Minute, nil,
+		},
+		"what has failed fails again, if an edit does not change it": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 2), at("b", "r2", healthy, 20), old("c")}},
+			State{ID: "a", Revision: "an edit before", Phase: Paused, Wave: "canary", Begun: true, LastGood: "r1",
+				Failure: &Failure{Revision: "an edit before", Member: "a", At: epoch.Add(-time.Minute)}},
+			"r2 r2 r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.ID != "a" && s.Failure.Revision == "r2" },
+		},
+		"no wave passes before a member is placed": {
+			two, Input{}, State{}, "", Progressing, "canary", "", 0, nil,
+		},
+		"so the first delivery is one in waves": {
+			two, Input{Members: []Member{fresh("a"), fresh("c")}}, underWay(canary), "r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"another rendering in a passed wave begins with the first wave, and needs the approvals again": {
+			manual, Input{Approvals: Approvals{Waves: []string{"last"}}, Members: []Member{relabelled("a"), at("b", "r2", healthy, 20), at("c", "r2", v1alpha1.StateProgressing, 1), old("d")}},
+			underWay(State{Wave: "last", Begun: true}),
+			"r2 r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 9 * time.Minute, func(s State) bool { return s.ID != "a" },
+		},
+		"but not in the wave that is under way": {
+			two, Input{Members: []Member{relabelled("a"), at("b", "r2", healthy, 20), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, func(s State) bool { return s.ID == "a" },
+		},
+		"nor for a rendering that cannot be made": {
+			two, Input{Members: []Member{{Member: selection.Member{Name: "a"}, Target: "r2", Revision: "r2", State: healthy, Since: epoch.Add(-time.Hour)}, at("b", "r2", healthy, 20), at("c", "r2", healthy, 1)}},
+			underWay(State{Phase: Complete}),
+			"r2:RenderingLost r2 r2", Complete, "", WaitsNoRendering, 0, func(s State) bool { return s.ID == "a" },
+		},
+		"nothing fails and nothing passes while all is suspended": {
+			two, Input{Suspended: true, Frozen: true, Members: []Member{at("a", "r2", v1alpha1.StateStalled, 30), at("b", "r2", healthy, 30), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForSuspend, 0, nil,
 		},
 		"a wave out of reach needs its approval before it is passed over": {
 			manual, Input{Members: []Member{at("a", "r2", healthy, 60), at("b", "r2", healthy, 60), at("c", "r1", v1alpha1.StateUnreachable, 60)}}, underWay(State{Wave: "last"}),
@@ -340,15 +389,24 @@ func saying(m Member, message string) Member {
 	return m
 }
 
-func TestEditedWavesBeginWithTheFirstThatIsNotDone(t *testing.T) {
+// An Approval of a wave was given for the members that the wave had then. So edited waves need new ones.
+func TestEditedWavesBeginWithTheFirstThatIsNotDoneAndWithoutApprovals(t *testing.T) {
 	t.Parallel()
 	plan := compiled(t, Strategy{Waves: []Wave{{Name: "new", Clusters: named("c")}, {Name: "canary", Clusters: named("a")}}})
 	state := underWay(State{Wave: "canary", Begun: true, Plan: "before"})
 	d := plan.Decide(Input{Revision: "r2", Members: []Member{
 		at("a", "r2", v1alpha1.StateHealthy, 60), at("b", "r1", v1alpha1.StateHealthy, 60), at("c", "r1", v1alpha1.StateHealthy, 60),
 	}}, state, epoch)
-	if d.State.Wave != "new" || d.State.ID != state.ID || d.Targets[2].Rendering != "r2" || d.Targets[1].Rendering != "r1" {
+	if d.State.Wave != "new" || d.State.ID == state.ID || d.Targets[2].Rendering != "r2" || d.Targets[1].Rendering != "r1" {
 		t.Errorf("got %+v, %+v", d.State, d.Targets)
+	}
+	manual := compiled(t, Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a")}, {Name: "last", Manual: true}}})
+	state = underWay(State{Wave: "last", Plan: "before"})
+	d = manual.Decide(Input{Revision: "r2", Approvals: Approvals{Waves: []string{"last"}}, Members: []Member{
+		at("a", "r2", v1alpha1.StateHealthy, 60), at("b", "r1", v1alpha1.StateHealthy, 60),
+	}}, state, epoch)
+	if d.State.Wave != "last" || d.State.Begun || d.Targets[1].Reason != WaitsForApproval {
+		t.Errorf("with the approval of the former waves: %+v, %+v", d.State, d.Targets)
 	}
 }
 

@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ type world struct {
 	members  []worldMember
 	state    State
 	revision int
+	// left has, for each revision after the first, the member that the edit did not change: its index, or everyone.
+	left     []int
 	approved bool // whether a person has approved the current wave of the present rollout
 	retry    bool
 	// reinstalls is true if the wrapper is an operator with rollback: Reinstall. Then every odd revision has a later version than
@@ -31,13 +34,24 @@ type world struct {
 	reinstalls bool
 	// rereads is true if a restarted manager knows nothing of a member until it has read the member.
 	rereads bool
-	// The numbers of events of each kind that may still happen.
-	edits, faults, restarts, retries int
+	// isFrozen is true while spec.suspend is All.
+	isFrozen bool
+	// The numbers of events of each kind that may still happen. A partial edit leaves one member as it is.
+	edits, partial, labels, suspends, faults, restarts, retries int
 }
+
+// everyone in world.left stands for an edit that changes every member.
+const everyone = -1
 
 // worldMember is one member. told is the target in the manager's memory, and written the target in the Delivery.
 type worldMember struct {
-	told, written string // revisions; "" for none
+	told, written string // renderings; "" for none
+	// toldOf and writtenOf are the revisions of these renderings.
+	toldOf, writtenOf string
+	// isRelabelled is true if a label of the member has changed, and with it each of its renderings.
+	isRelabelled bool
+	// settled is what the manager's memory has: a rollout was Complete with the target.
+	settled bool
 	// pushing is true from the manager's decision on a new target until the API server answers the write of the
 	// Delivery.
 	pushing bool
@@ -81,6 +95,7 @@ func compiled(t testing.TB, s Strategy) *Plan {
 func (w *world) clone() *world {
 	c := *w
 	c.members = append([]worldMember(nil), w.members...)
+	c.left = append([]int(nil), w.left...)
 	if w.state.Failure != nil {
 		f := *w.state.Failure
 		c.state.Failure = &f
@@ -92,11 +107,12 @@ func ago(ticks int) time.Time { return epoch.Add(-time.Duration(ticks) * tick) }
 
 // input returns what the manager knows of the world.
 func (w *world) input() Input {
-	in := Input{Revision: rev(w.revision)}
+	in := Input{Revision: rev(w.revision), Suspended: w.isFrozen, Frozen: w.isFrozen}
 	for i, m := range w.members {
 		out := Member{
-			Member: selection.Member{Name: name(i)}, Target: m.told, Revision: m.told, Newest: in.Revision, Good: w.state.LastGood,
+			Member: selection.Member{Name: name(i)}, Target: m.told, Revision: m.toldOf, Newest: w.rendering(i, in.Revision), Good: w.good(i),
 			State: m.health, Since: ago(m.age), ProgressFrom: ago(m.progress), Reinstall: m.reinstall,
+			Settled: m.settled || w.isSettling(),
 		}
 		if m.unread {
 			out.State, out.Since, out.Target, out.Revision, out.Reinstall = v1alpha1.StateUnknown, epoch, "", "", NoReinstall
@@ -119,6 +135,34 @@ func (w *world) input() Input {
 
 func rev(n int) string { return "r" + strconv.Itoa(n) }
 
+// rendering returns the rendering of a revision for the member at index i: the name of the revision that changed the member last, with
+// a mark if a label of the member has changed.
+func (w *world) rendering(i int, revision string) string {
+	n, err := strconv.Atoi(strings.TrimPrefix(revision, "r"))
+	for ; err == nil && n > 0 && w.left[n-1] == i; n-- {
+		revision = rev(n - 1)
+	}
+	if w.members[i].isRelabelled {
+		return "'" + revision
+	}
+	return revision
+}
+
+// good returns the rendering of the last good revision for the member at index i, as the manager finds it.
+func (w *world) good(i int) string {
+	switch lastGood := w.state.LastGood; lastGood {
+	case "":
+		return ""
+	case w.members[i].toldOf:
+		return w.members[i].told
+	default:
+		return w.rendering(i, lastGood)
+	}
+}
+
+// isSettling reports whether the members' targets are those of a Complete rollout, or of none.
+func (w *world) isSettling() bool { return w.state.ID == "" || w.state.Phase == Complete }
+
 // decide makes a decision, and then stores the targets in the manager's memory and the State in the status.
 func (w *world) decide(p *Plan) (Input, Decision) {
 	in := w.input()
@@ -131,12 +175,17 @@ func (w *world) decide(p *Plan) (Input, Decision) {
 	}
 	w.state = d.State
 	for i := range w.members {
-		if w.members[i].unread { // a rule of violation is that the decision gives it no target
+		m := &w.members[i]
+		if m.unread { // a rule of violation is that the decision gives it no target
 			continue
 		}
-		w.members[i].pushing = w.members[i].pushing || w.members[i].told != d.Targets[i].Rendering
-		w.members[i].told = d.Targets[i].Rendering
-		w.members[i].may = d.Targets[i].MayReinstall
+		changes := m.told != d.Targets[i].Rendering
+		m.settled = in.Members[i].Settled && !changes
+		m.pushing = m.pushing || changes
+		m.told, m.toldOf, m.may = d.Targets[i].Rendering, d.Targets[i].Revision, d.Targets[i].MayReinstall
+		if m.told != "" && m.told == in.Members[i].Newest {
+			m.toldOf = in.Revision
+		}
 	}
 	return in, d
 }
@@ -152,7 +201,11 @@ func (w *world) key() string {
 		return 'n'
 	}
 	digit := func(n int) byte { return byte('0' + n) }
-	b = append(b, digit(w.revision), digit(w.edits), digit(w.faults), digit(w.restarts), digit(w.retries), flag(w.approved), flag(w.retry), flag(s.Begun))
+	b = append(b, digit(w.revision), digit(w.edits), digit(w.partial), digit(w.labels), digit(w.suspends), digit(w.faults), digit(w.restarts), digit(w.retries),
+		flag(w.approved), flag(w.retry), flag(w.isFrozen), flag(s.Begun), flag(s.ID == ""))
+	for _, i := range w.left {
+		b = append(b, digit(i+1))
+	}
 	b = append(append(append(append(b, s.Phase...), s.Wave...), '/'), s.LastGood...)
 	if s.Failure != nil {
 		b = append(b, 'F', digit(min(oldest, int(epoch.Sub(s.Failure.At)/tick))))
@@ -162,7 +215,8 @@ func (w *world) key() string {
 	}
 	for _, m := range w.members {
 		b = append(append(append(append(append(append(b, '|'), m.told...), '/'), m.written...), m.health[:3]...), digit(m.age), digit(m.progress), flag(m.pushing), flag(m.unread),
-			digit(int(m.reinstall)), flag(m.may), flag(m.isLater))
+			digit(int(m.reinstall)), flag(m.may), flag(m.isLater), flag(m.settled), flag(m.isRelabelled))
+		b = append(append(append(b, m.toldOf...), '/'), m.writtenOf...)
 	}
 	return string(b)
 }
@@ -179,7 +233,7 @@ func (m *worldMember) become(health v1alpha1.ClusterState) {
 
 // write copies the target from the manager's memory into the member's Delivery.
 func (m *worldMember) write() {
-	m.pushing = false
+	m.pushing, m.writtenOf = false, m.toldOf
 	if m.written != m.told {
 		m.written, m.progress = m.told, 0
 		m.become(v1alpha1.StateProgressing)
@@ -258,6 +312,8 @@ func (w *world) events() []event {
 		case m.health == v1alpha1.StateUnreachable:
 			on("is back", func(m *worldMember) { m.become(v1alpha1.StateProgressing) })
 			continue
+		case m.pushing && w.isFrozen:
+			continue
 		case m.pushing:
 			can(name(i)+" is written", func(w *world) { w.writeOn(&w.members[i]) })
 		case m.written == "":
@@ -281,7 +337,22 @@ func (w *world) events() []event {
 	}
 	can("time passes", (*world).grow)
 	if w.edits > 0 {
-		can("edit", func(w *world) { w.edits--; w.revision++ })
+		can("edit", func(w *world) { w.edits--; w.edit(everyone) })
+	}
+	for i := range min(len(w.members), 3) { // in a large fleet, other members would show no more
+		if w.partial > 0 {
+			can("edit that leaves "+name(i), func(w *world) { w.partial--; w.edit(i) })
+		}
+		if w.labels > 0 && !w.members[i].isRelabelled {
+			can(name(i)+" has another label", func(w *world) { w.labels--; w.members[i].isRelabelled = true })
+		}
+	}
+	if w.suspends > 0 || w.isFrozen {
+		can("suspend or resume", func(w *world) {
+			if w.isFrozen = !w.isFrozen; w.isFrozen {
+				w.suspends--
+			}
+		})
 	}
 	if !w.approved && w.state.Wave == "last" && !w.state.Begun {
 		can("approval", func(w *world) { w.approved = true })
@@ -295,11 +366,18 @@ func (w *world) events() []event {
 	return out
 }
 
+// edit makes a new revision, which changes every member except the one at the index left.
+func (w *world) edit(left int) {
+	w.revision++
+	w.left = append(w.left, left)
+}
+
 // restart drops what only the manager's memory has.
 func (w *world) restart() {
 	w.restarts--
 	for i := range w.members {
-		w.members[i].told, w.members[i].pushing, w.members[i].unread = w.members[i].written, false, w.rereads
+		w.members[i].told, w.members[i].toldOf, w.members[i].settled = w.members[i].written, w.members[i].writtenOf, false
+		w.members[i].pushing, w.members[i].unread = false, w.rereads
 		if w.members[i].reinstall == ReinstallAnnounced {
 			w.members[i].reinstall = ReinstallNeeded // a restarted manager announces again
 			w.members[i].become(v1alpha1.StateDegraded)
@@ -324,7 +402,7 @@ func (w *world) proceed() {
 			m.become(v1alpha1.StateHealthy)
 		}
 	}
-	w.approved = true
+	w.approved, w.isFrozen = true, false
 	w.grow()
 }
 
@@ -337,7 +415,7 @@ func (w *world) hasEnded() bool {
 	for i := range w.members {
 		m := &w.members[i]
 		waits := phase == Paused && (m.reinstall == ReinstallNeeded || m.reinstall == ReinstallKept) // for a person, as RolloutStopped says
-		if m.told != m.written || m.written != "" && m.health != v1alpha1.StateHealthy && !waits || phase == Complete && m.told != rev(w.revision) {
+		if m.told != m.written || m.written != "" && m.health != v1alpha1.StateHealthy && !waits || phase == Complete && m.told != w.rendering(i, rev(w.revision)) {
 			return false
 		}
 	}
@@ -349,7 +427,7 @@ func (w *world) grow() {
 	for i := range w.members {
 		m := &w.members[i]
 		m.age = min(oldest, m.age+1)
-		if m.reinstall != ReinstallAnnounced { // the deadline stands still until the removal begins
+		if m.reinstall != ReinstallAnnounced && !w.isFrozen { // the deadline stands still until the removal begins, and while all is suspended
 			m.progress = min(oldest, m.progress+1)
 		}
 	}

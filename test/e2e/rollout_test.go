@@ -116,7 +116,18 @@ var _ = Describe("When a change goes out in waves", func() {
 			haveLine("member-2", v1alpha1.StateHealthy, v1alpha1.ReasonRolloutStopped, "--retry"),
 			HaveField("Status.Rollout.Failure.Cluster", "member-1")))
 		Expect(fleet.Member("member-2").has("Service", w.Namespace, "bad")(ctx)).To(BeFalse())
-		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects = w.Spec.Objects[:1] })
+
+		By("failing again with an edit that leaves the canary as it is")
+		failed, other := w.Status.UpdateRevision, build.Override("ConfigMap", "wave")
+		other.Clusters = &v1alpha1.ClusterSelection{Names: []string{"member-2"}}
+		other.Patch = []v1alpha1.PatchOperation{build.Patch("replace", "/data/colour", "red")}
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Overrides = []v1alpha1.Override{other} })
+		Eventually(ctx, reread(ctx, w)).Should(And(HaveField("Status.UpdateRevision", Not(Equal(failed))),
+			haveRollout(v1alpha1.RolloutPaused, "canary", v1alpha1.ReasonRolloutStopped)))
+		Expect(w.Status.Rollout.Failure).To(And(HaveField("Revision", w.Status.UpdateRevision), HaveField("Cluster", "member-1")))
+		Expect(fleet.Member("member-2").has("Service", w.Namespace, "bad")(ctx)).To(BeFalse())
+
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects, w.Spec.Overrides = w.Spec.Objects[:1], nil })
 		paint(ctx, w, "green")
 		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
 		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))

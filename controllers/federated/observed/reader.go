@@ -138,11 +138,20 @@ func (r Reader) LineOfTarget(name, target string, is Assignment, before *v1alpha
 			!r.Pusher.Result(r.Key, name).Unrecorded
 	}
 	line := report.Line(&m, before, now)
-	if line.State == v1alpha1.StateHealthy && m.Judged && IsCollectorSilent(r.Members[name]) {
-		// Only the collector can tell whether these objects are still healthy, and it has stopped writing heartbeats.
-		line = v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: v1alpha1.ReasonNoHeartbeat}
+	if m.Judged && IsCollectorSilent(r.Members[name]) {
+		return doubted(line, now)
 	}
 	return line
+}
+
+// doubted returns the line of a member whose collector has stopped writing heartbeats, where only the collector can tell whether the
+// objects are still healthy. If the line says Healthy, the member counts as Unreachable, and that from now on: after a restart
+// the manager does not know since when.
+func doubted(line v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
+	if line.State != v1alpha1.StateHealthy {
+		return line
+	}
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: v1alpha1.ReasonNoHeartbeat, LastTransitionTime: metav1.NewTime(now)}
 }
 
 // IsCollectorSilent reports whether the collector of a member has stopped writing heartbeats.

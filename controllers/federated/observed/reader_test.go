@@ -3,7 +3,9 @@
 package observed
 
 import (
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,5 +52,17 @@ func TestOfAMemberWhoseDeliveriesCannotBeReadNothingIsKnown(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
+	}
+}
+
+func TestALineThatOnlyASilentCollectorCouldConfirmIsDoubtedFromNowOn(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	healthy := v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}
+	if got := doubted(healthy, now); got.State != v1alpha1.StateUnreachable || !got.LastTransitionTime.Time.Equal(now) {
+		t.Errorf("%s since %s, want Unreachable since now: an earlier time would end a deadline at once", got.State, got.LastTransitionTime)
+	}
+	ill := v1alpha1.ClusterStatus{State: v1alpha1.StateStalled, LastTransitionTime: healthy.LastTransitionTime}
+	if got := doubted(ill, now); !reflect.DeepEqual(got, ill) {
+		t.Errorf("a Stalled member becomes %+v", got)
 	}
 }

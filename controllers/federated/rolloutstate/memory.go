@@ -28,16 +28,16 @@ type notes struct {
 // Observation is the state of a member with its present target.
 type Observation struct {
 	Target string
-	// Rollout is the id of the rollout in which the target last changed. In the first Observation after a restart it is
-	// the present rollout, because the target may have changed in that one.
-	Rollout string
+	// Settled is true if the member has had the target while a rollout was Complete, or before the first rollout. After a restart it
+	// is false until a rollout is Complete, because an unfinished one may have changed the target.
+	Settled bool
 	State   v1alpha1.ClusterState
 	// Since is when the state began.
 	Since time.Time
 	// ProgressFrom is when the member's progress deadline began.
 	ProgressFrom time.Time
-	// IsHeldUp is true while the member waits for its turn to be reinstalled, or its reinstall is announced. The progress deadline
-	// stands still then: a short one must not end before the announcement.
+	// IsHeldUp is true while the manager does not do what the member needs to become Healthy: its turn to be reinstalled has not come,
+	// or is announced, or pushes are suspended. The progress deadline stands still then.
 	IsHeldUp bool
 	// seen is when the state was observed last.
 	seen time.Time
@@ -63,7 +63,7 @@ func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Tim
 	if was.IsHeldUp {
 		next.ProgressFrom = was.ProgressFrom.Add(now.Sub(was.seen))
 	}
-	next.IsHeldUp, next.seen = is.IsHeldUp, now
+	next.IsHeldUp, next.Settled, next.seen = is.IsHeldUp, was.Settled || is.Settled, now
 	if was.State != is.State {
 		next.State, next.Since = is.State, now
 		switch {
@@ -77,7 +77,7 @@ func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Tim
 		next.ProgressFrom = now
 	}
 	if was.Target != is.Target { // a new target has a new deadline, even if no reconcile has seen another state than Healthy
-		next.Target, next.Rollout, next.Since, next.ProgressFrom = is.Target, is.Rollout, now, now
+		next.Target, next.Settled, next.Since, next.ProgressFrom = is.Target, false, now, now
 	}
 	*was = next
 	return next

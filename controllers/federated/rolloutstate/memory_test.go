@@ -54,7 +54,7 @@ func TestWhenAMembersStateAndDeadlineBegan(t *testing.T) {
 			var memory Memory
 			minute := func(n int) time.Time { return now.Add(time.Duration(n) * time.Minute) }
 			for _, s := range steps {
-				got := memory.Observe(web, "east", Observation{Target: s.target, Rollout: "a", State: s.state, Since: minute(s.minute), IsHeldUp: s.heldUp}, minute(s.minute))
+				got := memory.Observe(web, "east", Observation{Target: s.target, State: s.state, Since: minute(s.minute), IsHeldUp: s.heldUp}, minute(s.minute))
 				if diff := cmp.Diff([]time.Time{minute(s.since), minute(s.progressFrom)}, []time.Time{got.Since, got.ProgressFrom}); diff != "" {
 					t.Errorf("at minute %d (-want +got):\n%s", s.minute, diff)
 				}
@@ -63,15 +63,23 @@ func TestWhenAMembersStateAndDeadlineBegan(t *testing.T) {
 	}
 }
 
-func TestInWhichRolloutATargetLastChanged(t *testing.T) {
+func TestATargetIsSettledWhenARolloutIsCompleteWithIt(t *testing.T) {
 	var memory Memory
-	for _, s := range []struct{ target, rollout, want string }{{"d1", "a", "a"}, {"d1", "b", "a"}, {"d2", "b", "b"}, {"d2", "c", "b"}} {
-		if got := memory.Observe(web, "east", Observation{Target: s.target, Rollout: s.rollout}, now); got.Rollout != s.want {
-			t.Errorf("the target %s in rollout %s counts as changed in rollout %s, want %s", s.target, s.rollout, got.Rollout, s.want)
+	for i, s := range []struct {
+		target   string
+		complete bool
+		want     bool
+	}{
+		{"d1", true, true}, {"d1", false, true}, {"d2", false, false}, {"d2", false, false}, {"d2", true, true}, {"d2", false, true},
+		{"d3", true, false}, // the rollout was Complete with the target before
+		{"d3", true, true},
+	} {
+		if got := memory.Observe(web, "east", Observation{Target: s.target, Settled: s.complete}, now); got.Settled != s.want {
+			t.Errorf("step %d: the target %s is settled: %t, want %t", i, s.target, got.Settled, s.want)
 		}
 	}
 	memory.Forget(web)
-	if got := memory.Observe(web, "east", Observation{Target: "d2", Rollout: "c"}, now); got.Rollout != "c" {
-		t.Errorf("after a restart the target counts as changed in rollout %s, but may have changed in the present one", got.Rollout)
+	if memory.Observe(web, "east", Observation{Target: "d3"}, now).Settled {
+		t.Error("after a restart the target is settled in an unfinished rollout, which may have changed it")
 	}
 }
