@@ -83,6 +83,9 @@ func rolloutWords(s *v1alpha1.RolloutStatus, approve string) string {
 	case v1alpha1.ReasonWaveNeedsApproval:
 		return fmt.Sprintf("`%s --wave %s` lets wave %s begin", approve, s.Wave, s.Wave)
 	case v1alpha1.ReasonSuspended:
+		if s.Begun == v1alpha1.Yes {
+			return fmt.Sprintf("wave %s neither goes on nor fails while spec.suspend is All: the manager writes nothing", s.Wave)
+		}
 		return fmt.Sprintf("wave %s does not begin while spec.suspend is Rollout or All", s.Wave)
 	case v1alpha1.ReasonWaveSoaking:
 		return fmt.Sprintf("the clusters of wave %s have to stay healthy until %s", s.Wave, s.SoakUntil.UTC().Format(time.RFC3339))

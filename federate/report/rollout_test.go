@@ -124,3 +124,13 @@ func TestWhyAMemberWaits(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatARolloutWaitsForWhileAllIsSuspended(t *testing.T) {
+	s := v1alpha1.RolloutStatus{State: v1alpha1.RolloutProgressing, Wave: "canary", WaitingFor: v1alpha1.ReasonSuspended}
+	for begun, words := range map[v1alpha1.YesMark]string{"": "wave canary does not begin", v1alpha1.Yes: "wave canary neither goes on nor fails"} {
+		s.Begun = begun
+		if got := NewRollout(&s, approveCommand).Message; !strings.Contains(got, words) {
+			t.Errorf("begun %q: %s", begun, got)
+		}
+	}
+}
