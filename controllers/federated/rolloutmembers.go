@@ -68,8 +68,9 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	}
 	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, State: line.State,
 		Settled: state.ID == "" || state.Phase == rollout.Complete, Since: latest(line.LastTransitionTime.Time, state.Since),
-		IsHeldUp: report.IsBeforeReinstall(&line, step) || r.isSuspended(name)}, r.now)
+		LineSince: line.LastTransitionTime.Time, Retried: state.Retried, IsHeldUp: report.IsBeforeReinstall(&line, step) || r.isSuspended(name)}, r.now)
 	m.Since, m.ProgressFrom, m.Settled = seen.Since, seen.ProgressFrom, seen.Settled
+	m.BeforeRetry = !state.Retried.IsZero() && !seen.Retried.Equal(state.Retried)
 	return m
 }
 

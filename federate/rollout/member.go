@@ -33,6 +33,9 @@ type Member struct {
 	// Reinstall tells how far a reinstall of an operator is on the member: one whose installed version is later than its target,
 	// with spec.upgrade.rollback: Reinstall.
 	Reinstall Reinstall
+	// BeforeRetry is true if State began before the last retry of this rollout. Since cannot tell that: State.Retried comes from a
+	// status, which has whole seconds.
+	BeforeRetry bool
 	// Settled is true if the member had Target when a rollout was Complete, or before the first rollout. So the present rollout
 	// has not changed Target, and all waves have passed with it before. A target that an unfinished rollout has set is not
 	// Settled, even if a later rollout does not change it: it has still to become Healthy before the next wave gets that content.
@@ -68,9 +71,9 @@ func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok 
 }
 
 // failed reports whether a member is Stalled, or not Healthy at its deadline. For a member that became Stalled before
-// the time in the parameter from, only the deadline counts.
+// the time in the parameter from, or before the last retry, only the deadline counts.
 func (m *Member) failed(deadline time.Duration, from, now time.Time) bool {
-	if m.State == v1alpha1.StateStalled && !from.After(m.Since) {
+	if m.State == v1alpha1.StateStalled && !m.BeforeRetry && !from.After(m.Since) {
 		return true
 	}
 	at, ok := m.late(deadline, from)

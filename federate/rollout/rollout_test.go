@@ -247,6 +247,11 @@ func TestDecide(t *testing.T) {
 			two, Input{Approvals: Approvals{Retry: epoch.Add(-time.Hour)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: Paused, Wave: "canary", Begun: true, Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, func(s State) bool { return s.RetrySeen.Equal(epoch.Add(-time.Hour)) },
 		},
+		"a member that was Stalled before a retry fails at its deadline only, also in the second of the retry": {
+			two, Input{Members: []Member{{Member: selection.Member{Name: "a"}, Target: "r2", Revision: "r2", Newest: "r2", State: v1alpha1.StateStalled,
+				Since: epoch.Add(time.Millisecond), BeforeRetry: true}, old("b"), old("c")}}, underWay(State{Wave: "canary", Begun: true, Retried: epoch}),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 10 * time.Minute, nil,
+		},
 		"an approval of the rollout before begins no wave of the next": {
 			Strategy{Waves: []Wave{{Name: "canary", Clusters: two.Waves[0].Clusters, Manual: true}}},
 			Input{Approvals: Approvals{Waves: []string{"canary"}}, Members: []Member{old("a"), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},

@@ -34,6 +34,12 @@ type Observation struct {
 	State   v1alpha1.ClusterState
 	// Since is when the state began.
 	Since time.Time
+	// LineSince is when the state began according to the member's line in the status. After a restart it tells whether the member was
+	// in this state before the last retry.
+	LineSince time.Time
+	// Retried is when the rollout was last retried; zero if it was not. In the result of Observe, it is the value at the time when the
+	// state began, and zero if the state may be older than the retry.
+	Retried time.Time
 	// ProgressFrom is when the member's progress deadline began.
 	ProgressFrom time.Time
 	// IsHeldUp is true while the manager does not do what the member needs to become Healthy: its turn to be reinstalled has not come,
@@ -52,7 +58,7 @@ func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Tim
 	was := known.members[name]
 	is.seen = now
 	if was == nil {
-		is.ProgressFrom = is.Since
+		is.ProgressFrom, is.Retried = is.Since, is.retriedBeforeLine()
 		if is.Since.IsZero() {
 			is.Since, is.ProgressFrom = now, now
 		}
@@ -65,7 +71,10 @@ func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Tim
 	}
 	next.IsHeldUp, next.Settled, next.seen = is.IsHeldUp, was.Settled || is.Settled, now
 	if was.State != is.State {
-		next.State, next.Since = is.State, now
+		next.State, next.Since, next.Retried = is.State, now, is.Retried
+		if was.State == v1alpha1.StateUnknown { // the manager reads the member now, which may have been in this state before the restart
+			next.Retried = is.retriedBeforeLine()
+		}
 		switch {
 		case stopsDeadline(was.State):
 			next.ProgressFrom = next.ProgressFrom.Add(now.Sub(was.Since))
@@ -77,10 +86,19 @@ func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Tim
 		next.ProgressFrom = now
 	}
 	if was.Target != is.Target { // a new target has a new deadline, even if no reconcile has seen another state than Healthy
-		next.Target, next.Settled, next.Since, next.ProgressFrom = is.Target, false, now, now
+		next.Target, next.Settled, next.Since, next.ProgressFrom, next.Retried = is.Target, false, now, now, is.Retried
 	}
 	*was = next
 	return next
+}
+
+// retriedBeforeLine returns when the rollout was last retried; zero if the state in the line may have begun before that. The times in
+// a status have whole seconds, so a state that began in the second of the retry may have.
+func (o *Observation) retriedBeforeLine() time.Time {
+	if !o.LineSince.After(o.Retried) {
+		return time.Time{}
+	}
+	return o.Retried
 }
 
 // stopsDeadline reports whether a member's progress deadline stands still while the member is in the state s.

@@ -63,6 +63,53 @@ func TestWhenAMembersStateAndDeadlineBegan(t *testing.T) {
 	}
 }
 
+// Each step passes the state of one member to Memory.Observe. The first time is that of the member's line, in seconds after now. A
+// retry in the same second as the state must not count as an earlier one, so times alone cannot tell which was first.
+func TestWhetherAStateBeganBeforeTheLastRetry(t *testing.T) {
+	type step struct {
+		target   string
+		state    v1alpha1.ClusterState
+		line     int
+		retry    time.Time
+		isBefore bool
+	}
+	stalled, first, second := v1alpha1.StateStalled, now, now.Add(time.Second)
+	for name, steps := range map[string][]step{
+		"a retry in the second in which the member became Stalled": {
+			{"d1", v1alpha1.StatePushing, 0, time.Time{}, false}, {"d1", stalled, 0, time.Time{}, false}, {"d1", stalled, 0, first, true},
+		},
+		"the member becomes Stalled again in the second of the retry": {
+			{"d1", stalled, 0, time.Time{}, false}, {"d1", v1alpha1.StatePushing, 0, first, false}, {"d1", stalled, 0, first, false},
+		},
+		"a second retry": {
+			{"d1", v1alpha1.StatePushing, 0, first, false}, {"d1", stalled, 0, first, false}, {"d1", stalled, 0, second, true},
+		},
+		"another target": {
+			{"d1", stalled, 0, time.Time{}, false}, {"d2", stalled, 0, first, false},
+		},
+		"a manager that has just started, and a line that is as old as the retry": {
+			{"d1", v1alpha1.StateUnknown, 1, second, false}, {"d1", stalled, 1, second, true},
+		},
+		"a manager that has just started, and a line that is newer than the retry": {
+			{"d1", v1alpha1.StateUnknown, 1, first, false}, {"d1", stalled, 1, first, false},
+		},
+		"a manager that has read the member before its first decision": {
+			{"d1", stalled, 0, first, true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var memory Memory
+			for i, s := range steps {
+				got := memory.Observe(web, "east", Observation{Target: s.target, State: s.state,
+					LineSince: now.Add(time.Duration(s.line) * time.Second), Retried: s.retry}, now.Add(time.Duration(i)*time.Millisecond))
+				if isBefore := !got.Retried.Equal(s.retry); s.state == stalled && isBefore != s.isBefore {
+					t.Errorf("step %d: the state began before the retry: %t", i+1, isBefore)
+				}
+			}
+		})
+	}
+}
+
 func TestATargetIsSettledWhenARolloutIsCompleteWithIt(t *testing.T) {
 	var memory Memory
 	for i, s := range []struct {
