@@ -45,11 +45,11 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 	now := p.now.Truncate(time.Second) // the status stores whole seconds
 	state := rolloutstate.Of(p.wrapper.WrapperStatus().Rollout)
 	in := rollout.Input{
-		Revision:  p.revision,
-		Removing:  len(p.decision.Status.Leaving),
-		Approvals: p.rolloutApprovals(ctx, &state),
-		Suspended: spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll,
-		Frozen:    spec.Suspend == v1alpha1.SuspendAll,
+		Revision:     p.revision,
+		Removing:     len(p.decision.Status.Leaving),
+		Approvals:    p.rolloutApprovals(ctx, &state),
+		Suspended:    spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll,
+		AllSuspended: spec.Suspend == v1alpha1.SuspendAll,
 	}
 	observer := p.observer(p.key, p.wrapper, p.members)
 	old := earlierRevisions{store: p.old, wrapper: p.wrapper, present: p.revision}

@@ -66,12 +66,17 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	if r.reinstalls {
 		m.Reinstall = reinstallOf(&line, step, recorded)
 	}
-	seen := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, State: line.State,
-		Settled: state.ID == "" || state.Phase == rollout.Complete, Since: latest(line.LastTransitionTime.Time, state.Since),
-		LineSince: line.LastTransitionTime.Time, Retried: state.Retried, IsHeldUp: report.IsBeforeReinstall(&line, step) || r.isSuspended(name)}, r.now)
-	m.Since, m.ProgressFrom, m.Settled = seen.Since, seen.ProgressFrom, seen.Settled
-	m.BeforeRetry = !state.Retried.IsZero() && !seen.Retried.Equal(state.Retried)
+	m.HeldUp = report.IsBeforeReinstall(&line, step) || r.isSuspended(name)
+	past := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, State: line.State, IsProven: isProven(&m, state),
+		Since: latest(line.LastTransitionTime.Time, state.Since), LineSince: line.LastTransitionTime.Time, Retried: state.Retried, IsHeldUp: m.HeldUp}, r.now)
+	m.Since, m.ProgressFrom, m.Proven, m.BeforeRetry = past.Since, past.ProgressFrom, past.Proven, past.BeforeRetry
 	return m
+}
+
+// isProven reports whether no rollout that is under way has set the target of a member: there is none, or the member has the last good
+// revision, and the rollout brings another one.
+func isProven(m *rollout.Member, state *rollout.State) bool {
+	return state.ID == "" || state.Phase == rollout.Complete || m.Revision != "" && m.Revision == state.LastGood && state.Revision != state.LastGood
 }
 
 // isSuspended reports whether the manager pushes nothing of the wrapper to a member.

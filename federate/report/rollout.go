@@ -99,6 +99,8 @@ func rolloutWords(s *v1alpha1.RolloutStatus, approve string) string {
 		return fmt.Sprintf("wave %s waits for cluster %s, which the manager cannot reach", s.Wave, s.WaitingForCluster)
 	case v1alpha1.ReasonNotHealthy:
 		return fmt.Sprintf("waiting for cluster %s to become healthy", s.WaitingForCluster)
+	case v1alpha1.ReasonNoClusterMatches:
+		return "no cluster is placed yet, so no wave begins"
 	case v1alpha1.ReasonRenderingLost:
 		return fmt.Sprintf("the manager cannot render the wrapper for cluster %s", s.WaitingForCluster)
 	}

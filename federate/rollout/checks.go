@@ -16,6 +16,8 @@ type memberChecks struct {
 	deadline time.Duration
 	// skip are the names of the members that a person skipped.
 	skip []string
+	// isRetry is true if this decision begins the retry of a failed rollout. Then no member has failed yet: what it is was so before.
+	isRetry bool
 }
 
 // firstFailure returns the failure of the first wave in which more members have failed than the wave's MaxFailures; nil
@@ -49,13 +51,13 @@ func (c *memberChecks) firstFailure() *Failure {
 
 // excused reports whether a failure of the member does not count: the rollout is not the cause of it, or a person
 // skipped the member.
-func (c *memberChecks) excused(m *Member) bool { return m.Settled || c.skipped(m) }
+func (c *memberChecks) excused(m *Member) bool { return m.Proven || c.skipped(m) }
 
 func (c *memberChecks) skipped(m *Member) bool { return slices.Contains(c.skip, m.Name) }
 
 // failed reports whether a member is Stalled, or not Healthy at its progress deadline.
 func (c *memberChecks) failed(m *Member) bool {
-	return m.failed(c.deadline, c.progress.deadlinesFrom(), c.progress.now)
+	return !c.isRetry && m.failed(c.deadline, c.progress.deadlinesFrom(), c.progress.now)
 }
 
 // passedOver reports whether the wave of an unreachable member stops waiting for the member. It waits for one progress
@@ -68,15 +70,16 @@ func (c *memberChecks) passedOver(m *Member) bool {
 	return c.timer.has(m.Since.Add(c.deadline))
 }
 
-// lost reports whether the manager has not reached a member for a whole progress deadline since it updated the member
-// in the current wave. A lost member counts as failed, because the revision may have cut it off. A member of a passed
-// wave is never lost: the rollout passes over it.
+// lost reports whether the manager has not reached an updated member for a whole progress deadline, which begins with the current
+// wave, or later. A lost member counts as failed, because the revision may have cut it off. A member of a passed wave is never lost:
+// the rollout passes over it. In a new rollout that wave has not passed, so the member has the whole deadline again.
 func (c *memberChecks) lost(i int) bool {
 	m := &c.fleet.members[i]
 	if c.progress.Phase != Progressing || m.reachable() || !m.updated() || int(c.fleet.wave[i]) < c.progress.current {
 		return false
 	}
-	return c.timer.has(later(m.Since, c.progress.deadlinesFrom()).Add(c.deadline))
+	from := later(c.progress.Since, c.progress.deadlinesFrom())
+	return c.timer.has(later(m.Since, from).Add(c.deadline))
 }
 
 // isSuccess reports whether the rollout is complete and every member that the manager can reach is Healthy. It returns

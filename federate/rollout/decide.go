@@ -21,9 +21,9 @@ type Input struct {
 	Approvals Approvals
 	// Suspended is true if spec.suspend is Rollout or All. Then no further wave begins.
 	Suspended bool
-	// Frozen is true if spec.suspend is All. Then the manager writes nothing to the members, not even what a member needs to become
+	// AllSuspended is true if spec.suspend is All. Then the manager writes nothing to the members, not even what a member needs to become
 	// Healthy. So no member fails, and no wave passes.
-	Frozen bool
+	AllSuspended bool
 }
 
 // Decision is the result of Decide: what each member has to have now, and the new State of the rollout.
@@ -70,6 +70,7 @@ const (
 	WaitsForMember    Reason = v1alpha1.ReasonUnreachable
 	WaitsAfterFailure Reason = v1alpha1.ReasonRolloutStopped
 	WaitsNoRendering  Reason = v1alpha1.ReasonRenderingLost
+	WaitsForPlacement Reason = v1alpha1.ReasonNoClusterMatches
 )
 
 // Decide decides what each member has to have now. It is a pure function: the same arguments give the same decision. A
@@ -81,9 +82,9 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 	if isNew := at.begin(p, &in, checks.fleet.wave); isNew {
 		in.Approvals = Approvals{} // the given Approvals name the previous rollout
 	}
-	checks.skip = in.Approvals.Skip
+	checks.skip, checks.isRetry = in.Approvals.Skip, !at.Retried.IsZero() && !at.Retried.Equal(state.Retried)
 	waves := passage{approved: in.Approvals.Waves, suspended: in.Suspended}
-	if !in.Frozen {
+	if !in.AllSuspended {
 		if failure := checks.firstFailure(); failure != nil {
 			at.fail(failure, p.onFailure, in.Approvals.Retry)
 		}
@@ -102,7 +103,7 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 		turns := reinstallTurns{checks: &checks, limit: limit, isRollback: true, suspended: in.Suspended, targets: targets}
 		turns.run()
 	} else {
-		gates := openGates(at, in.Approvals.Waves, in.Suspended)
+		gates := openGates(at, in.Approvals.Waves, in.Suspended || len(in.Members) == 0)
 		forward := update{fleet: checks.fleet, pace: newPace(&checks, budget, newest, true), gates: gates,
 			revision: in.Revision, lastGood: at.LastGood, targets: targets}
 		forward.run()
@@ -114,7 +115,11 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 	if out.Waits = WaitsForSoak; out.SoakUntil.IsZero() {
 		out.Waits, out.Waiting = waits(in.Members, targets, at.Failure)
 	}
-	if in.Frozen && at.Phase == Progressing {
+	switch {
+	case at.Phase != Progressing:
+	case len(in.Members) == 0:
+		out.Waits, out.Waiting = WaitsForPlacement, ""
+	case in.AllSuspended:
 		out.Waits, out.Waiting = WaitsForSuspend, ""
 	}
 	return out

@@ -198,15 +198,31 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 	if moved == 0 && !atRest && d.Waits == "" {
 		return "nothing happens, and no reason is given"
 	}
-	for _, problem := range []string{wronglyGood(before, in, d), tooManyAtATime(p, in, d), wronglyTakenBack(p, in, d), wronglyReinstalled(p, in, d, budget)} {
+	for _, problem := range []string{wronglyFailed(p, before, in, d), wronglyGood(before, in, d), tooManyAtATime(p, in, d), wronglyTakenBack(p, in, d), wronglyReinstalled(p, in, d, budget)} {
 		if problem != "" {
 			return problem
 		}
 	}
-	if in.Frozen && before.ID == d.State.ID && before.Phase == Progressing && (d.State.Phase != Progressing || d.State.Wave != before.Wave) {
+	if in.AllSuspended && before.ID == d.State.ID && before.Phase == Progressing && (d.State.Phase != Progressing || d.State.Wave != before.Wave) {
 		return "a wave passes or fails while all is suspended"
 	}
 	return wronglyPassed(p, before, in, d)
+}
+
+// wronglyFailed returns a message if a decision fails the rollout for a member that no rollout under way has changed, or that is neither Stalled
+// nor past its deadline; "" if it does not.
+func wronglyFailed(p *Plan, before State, in Input, d Decision) string {
+	if d.State.Failure == nil || before.Failure != nil && before.ID == d.State.ID && before.Failure.At.Equal(d.State.Failure.At) {
+		return ""
+	}
+	for i := range in.Members {
+		m := &in.Members[i]
+		late := epoch.Sub(m.ProgressFrom) >= p.deadline || !m.reachable() && epoch.Sub(m.Since) >= p.deadline
+		if m.Name == d.State.Failure.Member && (m.Proven || m.State != v1alpha1.StateStalled && !late) {
+			return fmt.Sprintf("the rollout fails because of %s, which is %s and proven: %t", m.Name, m.State, m.Proven)
+		}
+	}
+	return ""
 }
 
 // wronglyGood returns a message if a decision calls a revision good that is not Healthy on every member that the manager can reach, or
@@ -371,7 +387,7 @@ func wronglyPassed(p *Plan, before State, in Input, d Decision) string {
 		age := epoch.Sub(m.Since)
 		switch {
 		case m.updated() && m.healthy() && age >= p.waves[wave].Soak:
-		case m.updated() && m.Settled: // all waves have passed with it before
+		case m.updated() && m.Proven: // all waves have passed with it before
 		case !m.reachable() && age >= p.deadline:
 		case m.updated() && p.waves[wave].MaxFailures > 0 && m.failed(p.deadline, d.State.Retried, epoch):
 		default:

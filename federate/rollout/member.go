@@ -27,7 +27,7 @@ type Member struct {
 	// Reason is the reason of State, and Message explains State to a person.
 	Reason, Message string
 	// ProgressFrom is when the progress deadline of the member began: when Target changed, or when the member was last
-	// Healthy, whichever is later. While the member is Waiting, Held or not reachable, the deadline stands still;
+	// Healthy, whichever is later. While the member is Waiting, Held, HeldUp or not reachable, the deadline stands still;
 	// ProgressFrom moves forward by that time.
 	ProgressFrom time.Time
 	// Reinstall tells how far a reinstall of an operator is on the member: one whose installed version is later than its target,
@@ -36,10 +36,14 @@ type Member struct {
 	// BeforeRetry is true if State began before the last retry of this rollout. Since cannot tell that: State.Retried comes from a
 	// status, which has whole seconds.
 	BeforeRetry bool
-	// Settled is true if the member had Target when a rollout was Complete, or before the first rollout. So the present rollout
-	// has not changed Target, and all waves have passed with it before. A target that an unfinished rollout has set is not
-	// Settled, even if a later rollout does not change it: it has still to become Healthy before the next wave gets that content.
-	Settled bool
+	// Proven is true if the member had Target when a rollout was Complete, or before the first rollout, or if Target is its rendering
+	// of State.LastGood. So the content of Target has passed all waves before, and the present rollout need not prove it. A target
+	// that an unfinished rollout has set is not Proven, even if a later rollout does not change it: it has still to become Healthy
+	// before the next wave gets that content.
+	Proven bool
+	// HeldUp is true while the manager does not do what the member needs to become Healthy: pushes are suspended, or the reinstall of an
+	// operator waits for its turn or is announced. No progress deadline runs then.
+	HeldUp bool
 }
 
 func (m *Member) fresh() bool   { return m.Target == "" }
@@ -61,10 +65,10 @@ func (m *Member) costs() bool { return m.fresh() || m.healthy() }
 func (m *Member) unread() bool { return m.State == v1alpha1.StateUnknown }
 
 // late returns the time at which the member's progress deadline ends. ok is false if no deadline runs, because the
-// member is Healthy, Waiting, Held or not reachable. The deadline does not begin before the time in the parameter from.
+// member is Healthy, Waiting, Held, HeldUp or not reachable. The deadline does not begin before the time in the parameter from.
 // So after a retry or a rollback each member has the whole deadline again.
 func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok bool) {
-	if m.healthy() || !m.reachable() || m.waits() {
+	if m.healthy() || !m.reachable() || m.waits() || m.HeldUp {
 		return time.Time{}, false
 	}
 	return later(m.ProgressFrom, from).Add(deadline), true

@@ -16,26 +16,29 @@ type progress struct {
 	current int // the index of the current wave; len(waves) when all waves have passed
 }
 
-// begin starts a new rollout in four cases: the revision is new; the rendering of the same revision has changed for a member whose
-// wave has passed; the author edited the waves before all of them had passed, so an Approval was given for other members; or a person
-// approved a retry. It starts none for a fresh member, and for a member that a wave has passed over: the manager updates such a
-// member within the present rollout. isNew is true in the first three cases: the rollout has an id of its own, and no Approvals.
-// waveOf has the index of the wave of each member.
+// begin starts a new rollout in three cases: the revision is new; the rendering of the same revision has changed for a member whose
+// wave has passed; or the author edited the waves before all of them had passed, so an Approval was given for other members. isNew is
+// true then: the rollout has an id of its own, and no Approvals. begin starts the same rollout again if a person approved a retry. It
+// starts none for a fresh member, and for a member that a wave has passed over with an earlier revision: the manager updates such
+// a member within the present rollout. waveOf has the index of the wave of each member.
 func (p *progress) begin(plan *Plan, in *Input, waveOf []int16) (isNew bool) {
 	if p.current = plan.indexOf(p.Wave); p.current < 0 {
 		p.current = len(p.waves)
 	}
 	retry := p.Failure != nil && in.Approvals.Retry.After(p.RetrySeen)
-	edited := p.Phase == Progressing && p.Plan != plan.identity
-	switch {
-	case p.Revision != in.Revision || edited || p.isOutdated(in, waveOf):
+	edited := (p.Phase == Progressing || retry) && p.Plan != plan.identity
+	isNew = p.Revision != in.Revision || edited || p.isOutdated(in, waveOf)
+	if !isNew && !retry {
+		return false
+	}
+	if isNew {
 		p.ID = newID(p.ID, p.now)
+	}
+	switch {
+	case p.Revision != in.Revision:
 		p.Retried, p.RetrySeen = time.Time{}, time.Time{}
-		isNew = true
 	case retry:
 		p.Retried, p.RetrySeen = p.now, in.Approvals.Retry
-	default:
-		return false
 	}
 	p.Revision, p.Phase, p.Failure, p.Plan = in.Revision, Progressing, nil, plan.identity
 	p.enter(0)

@@ -64,7 +64,7 @@ func (r *rollback) takeBack(checks *memberChecks, i int, held bool) bool {
 	case m.Target == m.Good:
 		// A member that had the last good revision before the failure was not taken back. So earlier waves do not wait
 		// for it, even if it is not Healthy.
-		return m.healthy() || !m.reachable() || checks.failed(m) || checks.skipped(m) || m.waits() ||
+		return m.healthy() || !m.reachable() || checks.failed(m) || checks.skipped(m) || m.waits() || m.HeldUp ||
 			m.ProgressFrom.Before(checks.progress.Failure.At)
 	case !m.reachable():
 		r.targets[i].Reason = WaitsForMember

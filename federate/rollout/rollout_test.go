@@ -33,9 +33,15 @@ func underWay(s State) State {
 	return s
 }
 
-// settled returns the member as one that had its target when a rollout was Complete.
-func settled(m Member) Member {
-	m.Settled = true
+// proven returns the member as one that had its target when a rollout was Complete.
+func proven(m Member) Member {
+	m.Proven = true
+	return m
+}
+
+// heldUp returns the member as one to which pushes are suspended.
+func heldUp(m Member) Member {
+	m.HeldUp = true
 	return m
 }
 
@@ -271,11 +277,11 @@ func TestDecide(t *testing.T) {
 			"r2 r2 r2", Complete, "", WaitsForHealth, 0, func(s State) bool { return s.LastGood == "r1" },
 		},
 		"a member that was ill before and is not changed fails nothing": {
-			two, Input{Members: []Member{settled(at("a", "r2", v1alpha1.StateDegraded, 60)), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
+			two, Input{Members: []Member{proven(at("a", "r2", v1alpha1.StateDegraded, 60)), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
 			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 0, nil,
 		},
 		"nor when the rollout begins": {
-			two, Input{Members: []Member{settled(at("a", "r2", v1alpha1.StateStalled, 60)), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},
+			two, Input{Members: []Member{proven(at("a", "r2", v1alpha1.StateStalled, 60)), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
 		},
 		"what an unfinished rollout has brought has to become healthy, even if the next one does not change it": {
@@ -295,7 +301,7 @@ func TestDecide(t *testing.T) {
 			"r2 r2 r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.ID != "a" && s.Failure.Revision == "r2" },
 		},
 		"no wave passes before a member is placed": {
-			two, Input{}, State{}, "", Progressing, "canary", "", 0, nil,
+			two, Input{}, State{}, "", Progressing, "canary", WaitsForPlacement, 0, func(s State) bool { return !s.Begun },
 		},
 		"so the first delivery is one in waves": {
 			two, Input{Members: []Member{fresh("a"), fresh("c")}}, underWay(canary), "r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
@@ -314,8 +320,27 @@ func TestDecide(t *testing.T) {
 			underWay(State{Phase: Complete}),
 			"r2:RenderingLost r2 r2", Complete, "", WaitsNoRendering, 0, func(s State) bool { return s.ID == "a" },
 		},
+		"a retry in the second in which a member became Stalled does not fail at once": {
+			two, Input{Approvals: Approvals{Retry: epoch}, Members: []Member{at("a", "r2", v1alpha1.StateStalled, 0), old("b"), old("c")}},
+			underWay(State{Phase: Paused, Wave: "canary", Begun: true, Failure: &Failure{Revision: "r2", Member: "a", At: epoch}}),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 10 * time.Minute, nil,
+		},
+		"another rendering elsewhere does not take the deadline that a retry gave": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 30), relabelled("b"), old("c")}},
+			underWay(State{Wave: Rest, Begun: true, Retried: epoch.Add(-time.Minute)}),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 9 * time.Minute, func(s State) bool { return s.ID != "a" },
+		},
+		"a member that was lost in a passed wave has the whole deadline again in a new rollout": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 60), at("b", "r2", healthy, 60), old("c")}},
+			State{ID: "a", Revision: "an edit before", Phase: Progressing, Wave: Rest, Begun: true, LastGood: "r1"},
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 10 * time.Minute, nil,
+		},
+		"no deadline runs where pushes are suspended": {
+			two, Input{Members: []Member{heldUp(at("a", "r2", v1alpha1.StateProgressing, 60)), at("b", "r2", healthy, 60), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
 		"nothing fails and nothing passes while all is suspended": {
-			two, Input{Suspended: true, Frozen: true, Members: []Member{at("a", "r2", v1alpha1.StateStalled, 30), at("b", "r2", healthy, 30), old("c")}}, underWay(canary),
+			two, Input{Suspended: true, AllSuspended: true, Members: []Member{at("a", "r2", v1alpha1.StateStalled, 30), at("b", "r2", healthy, 30), old("c")}}, underWay(canary),
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForSuspend, 0, nil,
 		},
 		"a wave out of reach needs its approval before it is passed over": {
@@ -412,6 +437,13 @@ func TestEditedWavesBeginWithTheFirstThatIsNotDoneAndWithoutApprovals(t *testing
 	}}, state, epoch)
 	if d.State.Wave != "last" || d.State.Begun || d.Targets[1].Reason != WaitsForApproval {
 		t.Errorf("with the approval of the former waves: %+v, %+v", d.State, d.Targets)
+	}
+	failed := underWay(State{Phase: Paused, Wave: "canary", Begun: true, Plan: "before", Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}})
+	d = manual.Decide(Input{Revision: "r2", Approvals: Approvals{Waves: []string{"last"}, Retry: epoch}, Members: []Member{
+		at("a", "r2", v1alpha1.StateHealthy, 60), at("b", "r1", v1alpha1.StateHealthy, 60),
+	}}, failed, epoch)
+	if d.State.ID == failed.ID || d.State.Wave != "last" || d.State.Begun || !d.State.Retried.Equal(epoch) {
+		t.Errorf("after a retry with edited waves: %+v", d.State)
 	}
 }
 

@@ -20,8 +20,8 @@ type State struct {
 	Begun bool
 	// Since is when Wave became the current wave.
 	Since time.Time
-	// Plan is a digest of the names and selections of the waves. After a change of them, Decide determines the current
-	// wave again.
+	// Plan is a digest of the names and selections of the waves. If they change before all waves have passed, Decide begins a new
+	// rollout.
 	Plan string
 	// LastGood is the newest revision that was Healthy on every placed member that the manager could reach.
 	LastGood string

@@ -52,7 +52,8 @@ func (u *update) serveFresh(i int) {
 }
 
 // openGates returns, for each wave, the reason why its members may not be updated now; "" if they may. If the current
-// wave may begin, openGates records that it has begun. approved are the names of the waves that may begin.
+// wave may begin, openGates records that it has begun. approved are the names of the waves that may begin. If suspended is true, no
+// wave begins.
 func openGates(at *progress, approved []string, suspended bool) []Reason {
 	gates := make([]Reason, len(at.waves))
 	for w := range gates {

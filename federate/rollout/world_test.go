@@ -34,8 +34,8 @@ type world struct {
 	reinstalls bool
 	// rereads is true if a restarted manager knows nothing of a member until it has read the member.
 	rereads bool
-	// isFrozen is true while spec.suspend is All.
-	isFrozen bool
+	// allSuspended is true while spec.suspend is All.
+	allSuspended bool
 	// The numbers of events of each kind that may still happen. A partial edit leaves one member as it is.
 	edits, partial, labels, suspends, faults, restarts, retries int
 }
@@ -48,10 +48,12 @@ type worldMember struct {
 	told, written string // renderings; "" for none
 	// toldOf and writtenOf are the revisions of these renderings.
 	toldOf, writtenOf string
+	// beforeRetry is true if health is older than the last retry.
+	beforeRetry bool
 	// isRelabelled is true if a label of the member has changed, and with it each of its renderings.
 	isRelabelled bool
-	// settled is what the manager's memory has: a rollout was Complete with the target.
-	settled bool
+	// proven is what the manager's memory has: a rollout was Complete with the target.
+	proven bool
 	// pushing is true from the manager's decision on a new target until the API server answers the write of the
 	// Delivery.
 	pushing bool
@@ -107,12 +109,12 @@ func ago(ticks int) time.Time { return epoch.Add(-time.Duration(ticks) * tick) }
 
 // input returns what the manager knows of the world.
 func (w *world) input() Input {
-	in := Input{Revision: rev(w.revision), Suspended: w.isFrozen, Frozen: w.isFrozen}
+	in := Input{Revision: rev(w.revision), Suspended: w.allSuspended, AllSuspended: w.allSuspended}
 	for i, m := range w.members {
 		out := Member{
 			Member: selection.Member{Name: name(i)}, Target: m.told, Revision: m.toldOf, Newest: w.rendering(i, in.Revision), Good: w.good(i),
 			State: m.health, Since: ago(m.age), ProgressFrom: ago(m.progress), Reinstall: m.reinstall,
-			Settled: m.settled || w.isSettling(),
+			Proven: m.proven || w.isProving(), BeforeRetry: m.beforeRetry && !w.state.Retried.IsZero(),
 		}
 		if m.unread {
 			out.State, out.Since, out.Target, out.Revision, out.Reinstall = v1alpha1.StateUnknown, epoch, "", "", NoReinstall
@@ -160,8 +162,8 @@ func (w *world) good(i int) string {
 	}
 }
 
-// isSettling reports whether the members' targets are those of a Complete rollout, or of none.
-func (w *world) isSettling() bool { return w.state.ID == "" || w.state.Phase == Complete }
+// isProving reports whether the members' targets are those of a Complete rollout, or of none.
+func (w *world) isProving() bool { return w.state.ID == "" || w.state.Phase == Complete }
 
 // decide makes a decision, and then stores the targets in the manager's memory and the State in the status.
 func (w *world) decide(p *Plan) (Input, Decision) {
@@ -173,14 +175,16 @@ func (w *world) decide(p *Plan) (Input, Decision) {
 	if d.State.Failure == nil {
 		w.retry = false
 	}
+	isRetry := !d.State.Retried.IsZero() && !d.State.Retried.Equal(w.state.Retried)
 	w.state = d.State
 	for i := range w.members {
 		m := &w.members[i]
+		m.beforeRetry = m.beforeRetry || isRetry
 		if m.unread { // a rule of violation is that the decision gives it no target
 			continue
 		}
 		changes := m.told != d.Targets[i].Rendering
-		m.settled = in.Members[i].Settled && !changes
+		m.proven = in.Members[i].Proven && !changes
 		m.pushing = m.pushing || changes
 		m.told, m.toldOf, m.may = d.Targets[i].Rendering, d.Targets[i].Revision, d.Targets[i].MayReinstall
 		if m.told != "" && m.told == in.Members[i].Newest {
@@ -202,7 +206,7 @@ func (w *world) key() string {
 	}
 	digit := func(n int) byte { return byte('0' + n) }
 	b = append(b, digit(w.revision), digit(w.edits), digit(w.partial), digit(w.labels), digit(w.suspends), digit(w.faults), digit(w.restarts), digit(w.retries),
-		flag(w.approved), flag(w.retry), flag(w.isFrozen), flag(s.Begun), flag(s.ID == ""))
+		flag(w.approved), flag(w.retry), flag(w.allSuspended), flag(s.Begun), flag(s.ID == ""))
 	for _, i := range w.left {
 		b = append(b, digit(i+1))
 	}
@@ -215,7 +219,7 @@ func (w *world) key() string {
 	}
 	for _, m := range w.members {
 		b = append(append(append(append(append(append(b, '|'), m.told...), '/'), m.written...), m.health[:3]...), digit(m.age), digit(m.progress), flag(m.pushing), flag(m.unread),
-			digit(int(m.reinstall)), flag(m.may), flag(m.isLater), flag(m.settled), flag(m.isRelabelled))
+			digit(int(m.reinstall)), flag(m.may), flag(m.isLater), flag(m.proven), flag(m.isRelabelled), flag(m.beforeRetry && !s.Retried.IsZero()))
 		b = append(append(append(b, m.toldOf...), '/'), m.writtenOf...)
 	}
 	return string(b)
@@ -225,7 +229,7 @@ func (m *worldMember) become(health v1alpha1.ClusterState) {
 	if m.health == v1alpha1.StateHealthy {
 		m.progress = 0
 	}
-	m.health, m.age = health, 0
+	m.health, m.age, m.beforeRetry = health, 0, false
 	if health == v1alpha1.StateHealthy && m.reinstall == ReinstallSettling {
 		m.reinstall = NoReinstall
 	}
@@ -312,7 +316,7 @@ func (w *world) events() []event {
 		case m.health == v1alpha1.StateUnreachable:
 			on("is back", func(m *worldMember) { m.become(v1alpha1.StateProgressing) })
 			continue
-		case m.pushing && w.isFrozen:
+		case m.pushing && w.allSuspended:
 			continue
 		case m.pushing:
 			can(name(i)+" is written", func(w *world) { w.writeOn(&w.members[i]) })
@@ -347,9 +351,9 @@ func (w *world) events() []event {
 			can(name(i)+" has another label", func(w *world) { w.labels--; w.members[i].isRelabelled = true })
 		}
 	}
-	if w.suspends > 0 || w.isFrozen {
+	if w.suspends > 0 || w.allSuspended {
 		can("suspend or resume", func(w *world) {
-			if w.isFrozen = !w.isFrozen; w.isFrozen {
+			if w.allSuspended = !w.allSuspended; w.allSuspended {
 				w.suspends--
 			}
 		})
@@ -376,7 +380,7 @@ func (w *world) edit(left int) {
 func (w *world) restart() {
 	w.restarts--
 	for i := range w.members {
-		w.members[i].told, w.members[i].toldOf, w.members[i].settled = w.members[i].written, w.members[i].writtenOf, false
+		w.members[i].told, w.members[i].toldOf, w.members[i].proven = w.members[i].written, w.members[i].writtenOf, false
 		w.members[i].pushing, w.members[i].unread = false, w.rereads
 		if w.members[i].reinstall == ReinstallAnnounced {
 			w.members[i].reinstall = ReinstallNeeded // a restarted manager announces again
@@ -402,7 +406,7 @@ func (w *world) proceed() {
 			m.become(v1alpha1.StateHealthy)
 		}
 	}
-	w.approved, w.isFrozen = true, false
+	w.approved, w.allSuspended = true, false
 	w.grow()
 }
 
@@ -427,7 +431,7 @@ func (w *world) grow() {
 	for i := range w.members {
 		m := &w.members[i]
 		m.age = min(oldest, m.age+1)
-		if m.reinstall != ReinstallAnnounced && !w.isFrozen { // the deadline stands still until the removal begins, and while all is suspended
+		if m.reinstall != ReinstallAnnounced && !w.allSuspended { // the deadline stands still until the removal begins, and while all is suspended
 			m.progress = min(oldest, m.progress+1)
 		}
 	}

@@ -20,76 +20,113 @@ type Memory struct {
 
 // notes is what Memory has about one wrapper.
 type notes struct {
-	members map[string]*Observation
+	members map[string]*memberNotes
 	// outdated has the names of the Approvals for which the manager has recorded an event ApprovalOutdated.
 	outdated map[string]bool
 }
 
-// Observation is the state of a member with its present target.
-type Observation struct {
-	Target string
-	// Settled is true if the member has had the target while a rollout was Complete, or before the first rollout. After a restart it
-	// is false until a rollout is Complete, because an unfinished one may have changed the target.
-	Settled bool
-	State   v1alpha1.ClusterState
-	// Since is when the state began.
-	Since time.Time
-	// LineSince is when the state began according to the member's line in the status. After a restart it tells whether the member was
-	// in this state before the last retry.
-	LineSince time.Time
-	// Retried is when the rollout was last retried; zero if it was not. In the result of Observe, it is the value at the time when the
-	// state began, and zero if the state may be older than the retry.
-	Retried time.Time
-	// ProgressFrom is when the member's progress deadline began.
-	ProgressFrom time.Time
-	// IsHeldUp is true while the manager does not do what the member needs to become Healthy: its turn to be reinstalled has not come,
-	// or is announced, or pushes are suspended. The progress deadline stands still then.
-	IsHeldUp bool
+// memberNotes is what Memory has about one member.
+type memberNotes struct {
+	Past
+	target   string
+	state    v1alpha1.ClusterState
+	isHeldUp bool
+	// retried is when the rollout was last retried when the state began; zero if the state may be older than the retry.
+	retried time.Time
 	// seen is when the state was observed last.
 	seen time.Time
 }
 
-// Observe records the present state of a member, and returns it with two times: when the state began, and when the
-// member's progress deadline began.
-func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Time) Observation {
+// Observation is the present state of a member.
+type Observation struct {
+	// Target is the digest of the rendering that the member has to have; "" if it has none, or is Unknown.
+	Target string
+	// IsProven is true if the target needs no proof: no rollout is under way that could have set it.
+	IsProven bool
+	State    v1alpha1.ClusterState
+	// Since is when the state began, or the present wave if that is later. It counts in the first Observation only.
+	Since time.Time
+	// LineSince is when the state began according to the member's line in the status. After a restart it tells whether the member was
+	// in this state before the last retry.
+	LineSince time.Time
+	// Retried is when the rollout was last retried; zero if it was not.
+	Retried time.Time
+	// IsHeldUp is true while the manager does not do what the member needs to become Healthy: its turn to be reinstalled has not come,
+	// or is announced, or pushes are suspended. The progress deadline stands still then.
+	IsHeldUp bool
+}
+
+// Past is how a member came into its present state.
+type Past struct {
+	// Since is when the state began. For a member out of reach, the time in which it was held up does not count.
+	Since time.Time
+	// ProgressFrom is when the member's progress deadline began.
+	ProgressFrom time.Time
+	// Proven is true if the target was proven once since the member has it. A restart forgets that.
+	Proven bool
+	// BeforeRetry is true if the state began before the last retry, or may have.
+	BeforeRetry bool
+}
+
+// Observe records the present state of a member, and returns how the member came into it.
+func (r *Memory) Observe(key push.Key, name string, is Observation, now time.Time) Past {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.of(key)
-	was := known.members[name]
-	is.seen = now
-	if was == nil {
-		is.ProgressFrom, is.Retried = is.Since, is.retriedBeforeLine()
-		if is.Since.IsZero() {
-			is.Since, is.ProgressFrom = now, now
-		}
-		known.members[name] = &is
-		return is
+	m := known.members[name]
+	if m == nil {
+		m = is.first(now)
+		known.members[name] = m
+	} else {
+		m.observe(&is, now)
 	}
-	next := *was
-	if was.IsHeldUp {
-		next.ProgressFrom = was.ProgressFrom.Add(now.Sub(was.seen))
+	m.seen, m.isHeldUp = now, is.IsHeldUp
+	m.BeforeRetry = !is.Retried.IsZero() && !m.retried.Equal(is.Retried)
+	return m.Past
+}
+
+// first returns the notes about a member that was not observed before. How long a deadline has stood still is not known then.
+func (o *Observation) first(now time.Time) *memberNotes {
+	m := &memberNotes{target: o.Target, state: o.State, retried: o.retriedBeforeLine(), Past: Past{Since: o.Since, ProgressFrom: o.Since, Proven: o.IsProven}}
+	if o.Since.IsZero() {
+		m.Since, m.ProgressFrom = now, now
 	}
-	next.IsHeldUp, next.Settled, next.seen = is.IsHeldUp, was.Settled || is.Settled, now
-	if was.State != is.State {
-		next.State, next.Since, next.Retried = is.State, now, is.Retried
-		if was.State == v1alpha1.StateUnknown { // the manager reads the member now, which may have been in this state before the restart
-			next.Retried = is.retriedBeforeLine()
+	if m.stopsDeadline() || o.IsHeldUp {
+		m.ProgressFrom = now
+	}
+	return m
+}
+
+func (m *memberNotes) observe(is *Observation, now time.Time) {
+	elapsed := now.Sub(m.seen)
+	if m.stopsDeadline() || m.isHeldUp {
+		m.ProgressFrom = m.ProgressFrom.Add(elapsed)
+	}
+	if m.isHeldUp && m.state == v1alpha1.StateUnreachable {
+		m.Since = m.Since.Add(elapsed)
+	}
+	m.Proven = m.Proven || is.IsProven
+	wasUnread := m.state == v1alpha1.StateUnknown
+	if m.state != is.State {
+		if m.state == v1alpha1.StateHealthy {
+			m.ProgressFrom = now // the member may have been Healthy until now
 		}
-		switch {
-		case stopsDeadline(was.State):
-			next.ProgressFrom = next.ProgressFrom.Add(now.Sub(was.Since))
-		case was.State == v1alpha1.StateHealthy:
-			next.ProgressFrom = now // the member may have been Healthy until now
+		m.state, m.Since, m.retried = is.State, now, is.Retried
+		if wasUnread { // the member may have been in this state before the restart
+			m.retried = is.retriedBeforeLine()
 		}
 	}
 	if is.State == v1alpha1.StateHealthy {
-		next.ProgressFrom = now
+		m.ProgressFrom = now
 	}
-	if was.Target != is.Target { // a new target has a new deadline, even if no reconcile has seen another state than Healthy
-		next.Target, next.Settled, next.Since, next.ProgressFrom, next.Retried = is.Target, false, now, now, is.Retried
+	if is.State == v1alpha1.StateUnknown || m.target == is.Target {
+		return // what an Unknown member has is not known, and does not change by that
 	}
-	*was = next
-	return next
+	if isFirst := wasUnread && m.target == ""; !isFirst {
+		m.Proven, m.retried = false, is.Retried
+	}
+	// A new target has a new deadline, even if no reconcile has seen another state than Healthy.
+	m.target, m.Since, m.ProgressFrom = is.Target, now, now
 }
 
 // retriedBeforeLine returns when the rollout was last retried; zero if the state in the line may have begun before that. The times in
@@ -101,9 +138,9 @@ func (o *Observation) retriedBeforeLine() time.Time {
 	return o.Retried
 }
 
-// stopsDeadline reports whether a member's progress deadline stands still while the member is in the state s.
-func stopsDeadline(s v1alpha1.ClusterState) bool {
-	switch s {
+// stopsDeadline reports whether the member's progress deadline stands still in its state.
+func (m *memberNotes) stopsDeadline() bool {
+	switch m.state {
 	case v1alpha1.StateWaiting, v1alpha1.StateHeld, v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
 		return true
 	}
@@ -117,7 +154,7 @@ func (r *Memory) of(key push.Key) *notes {
 		if r.byKey == nil {
 			r.byKey = make(map[push.Key]*notes)
 		}
-		known = &notes{members: make(map[string]*Observation), outdated: make(map[string]bool)}
+		known = &notes{members: make(map[string]*memberNotes), outdated: make(map[string]bool)}
 		r.byKey[key] = known
 	}
 	return known

@@ -49,6 +49,19 @@ func TestWhenAMembersStateAndDeadlineBegan(t *testing.T) {
 			{minute: 4, target: "d1", state: v1alpha1.StateProgressing, since: 1, progressFrom: 3},
 			{minute: 9, target: "d1", state: v1alpha1.StateProgressing, since: 1, progressFrom: 3},
 		},
+		"suspended time counts once for a member that is Held meanwhile": {
+			{minute: 0, target: "d1", state: v1alpha1.StatePushing}, {minute: 2, target: "d1", state: v1alpha1.StateHeld, since: 2, heldUp: true},
+			{minute: 7, target: "d1", state: v1alpha1.StatePushing, since: 7, progressFrom: 5},
+		},
+		"the time in which a lost member was suspended does not count": {
+			{minute: 0, target: "d1", state: v1alpha1.StatePushing}, {minute: 2, target: "d1", state: v1alpha1.StateUnreachable, since: 2},
+			{minute: 3, target: "d1", state: v1alpha1.StateUnreachable, since: 2, progressFrom: 1, heldUp: true},
+			{minute: 9, target: "d1", state: v1alpha1.StateUnreachable, since: 8, progressFrom: 7},
+		},
+		"what the manager reads again after it was cut off is not new": {
+			{minute: 0, target: "d1", state: v1alpha1.StatePushing}, {minute: 1, target: "", state: v1alpha1.StateUnknown, since: 1},
+			{minute: 4, target: "d1", state: v1alpha1.StatePushing, since: 4, progressFrom: 3},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var memory Memory
@@ -88,10 +101,10 @@ func TestWhetherAStateBeganBeforeTheLastRetry(t *testing.T) {
 			{"d1", stalled, 0, time.Time{}, false}, {"d2", stalled, 0, first, false},
 		},
 		"a manager that has just started, and a line that is as old as the retry": {
-			{"d1", v1alpha1.StateUnknown, 1, second, false}, {"d1", stalled, 1, second, true},
+			{"", v1alpha1.StateUnknown, 1, second, false}, {"d1", stalled, 1, second, true},
 		},
 		"a manager that has just started, and a line that is newer than the retry": {
-			{"d1", v1alpha1.StateUnknown, 1, first, false}, {"d1", stalled, 1, first, false},
+			{"", v1alpha1.StateUnknown, 1, first, false}, {"d1", stalled, 1, first, false},
 		},
 		"a manager that has read the member before its first decision": {
 			{"d1", stalled, 0, first, true},
@@ -102,15 +115,23 @@ func TestWhetherAStateBeganBeforeTheLastRetry(t *testing.T) {
 			for i, s := range steps {
 				got := memory.Observe(web, "east", Observation{Target: s.target, State: s.state,
 					LineSince: now.Add(time.Duration(s.line) * time.Second), Retried: s.retry}, now.Add(time.Duration(i)*time.Millisecond))
-				if isBefore := !got.Retried.Equal(s.retry); s.state == stalled && isBefore != s.isBefore {
-					t.Errorf("step %d: the state began before the retry: %t", i+1, isBefore)
+				if s.state == stalled && got.BeforeRetry != s.isBefore {
+					t.Errorf("step %d: the state began before the retry: %t", i+1, got.BeforeRetry)
 				}
 			}
 		})
 	}
 }
 
-func TestATargetIsSettledWhenARolloutIsCompleteWithIt(t *testing.T) {
+func TestTheDeadlineOfASuspendedMemberBeginsAfterARestart(t *testing.T) {
+	var memory Memory
+	hourAgo := now.Add(-time.Hour)
+	if got := memory.Observe(web, "east", Observation{Target: "d1", State: v1alpha1.StatePushing, Since: hourAgo, IsHeldUp: true}, now); !got.ProgressFrom.Equal(now) {
+		t.Errorf("it began %s, although the manager does not know since when pushes are suspended", got.ProgressFrom)
+	}
+}
+
+func TestATargetIsProvenWhenARolloutIsCompleteWithIt(t *testing.T) {
 	var memory Memory
 	for i, s := range []struct {
 		target   string
@@ -121,12 +142,21 @@ func TestATargetIsSettledWhenARolloutIsCompleteWithIt(t *testing.T) {
 		{"d3", true, false}, // the rollout was Complete with the target before
 		{"d3", true, true},
 	} {
-		if got := memory.Observe(web, "east", Observation{Target: s.target, Settled: s.complete}, now); got.Settled != s.want {
-			t.Errorf("step %d: the target %s is settled: %t, want %t", i, s.target, got.Settled, s.want)
+		if got := memory.Observe(web, "east", Observation{Target: s.target, IsProven: s.complete}, now); got.Proven != s.want {
+			t.Errorf("step %d: the target %s is proven: %t, want %t", i, s.target, got.Proven, s.want)
 		}
 	}
+	memory.Observe(web, "east", Observation{State: v1alpha1.StateUnknown}, now)
+	if !memory.Observe(web, "east", Observation{Target: "d3"}, now).Proven {
+		t.Error("a target that the manager reads again counts as another one")
+	}
 	memory.Forget(web)
-	if memory.Observe(web, "east", Observation{Target: "d3"}, now).Settled {
-		t.Error("after a restart the target is settled in an unfinished rollout, which may have changed it")
+	memory.Observe(web, "east", Observation{State: v1alpha1.StateUnknown, IsProven: true}, now)
+	if !memory.Observe(web, "east", Observation{Target: "d3"}, now).Proven {
+		t.Error("an edit before a restarted manager has read the member makes its target unproven")
+	}
+	memory.Forget(web)
+	if memory.Observe(web, "east", Observation{Target: "d3"}, now).Proven {
+		t.Error("after a restart the target is proven in an unfinished rollout, which may have changed it")
 	}
 }
