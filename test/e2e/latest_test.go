@@ -100,19 +100,37 @@ var _ = Describe("When a Subscription takes the latest version", longFirst, need
 		}
 	}, SpecTimeout(12*time.Minute))
 
-	It("takes no version while the catalogs of the first wave differ", func(ctx SpecContext) {
+	It("takes no version while the catalogs of the first wave differ, for the first installation and for an upgrade", func(ctx SpecContext) {
 		shop, members := newShop(ctx), []string{"member-1", "member-2"}
-		first, second := olm.Bundle{Version: "v1.0.0"}, olm.Bundle{Version: "v1.1.0"}
-		w := author(ctx, subscribedToOwn(ctx, shop, members, first).Latest("demo"))
-		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.0.0"), haveVersion("member-2", "v1.0.0")))
-
+		first, second, third := olm.Bundle{Version: "v1.0.0"}, olm.Bundle{Version: "v1.1.0"}, olm.Bundle{Version: "v1.2.0"}
+		differ := func(east, west string) types.GomegaMatcher {
+			return HaveField("Message", And(ContainSubstring(east+" on member-1"), ContainSubstring(west+" on member-2")))
+		}
+		b := subscribedToOwn(ctx, shop, members, first).Latest("demo")
 		replaceCatalogs(ctx, shop, members[:1], first, second)
-		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveTaken("v1.0.0", v1alpha1.ReasonVersionsDiffer),
-			HaveField("Status.Upgrade.Subscriptions", ConsistOf(HaveField("Message", And(ContainSubstring("v1.1.0 on member-1"), ContainSubstring("v1.0.0 on member-2")))))))
-		Expect(subscriptionField(w, "member-1", "installedCSV")(ctx)).To(Equal(demoCSV("v1.0.0")))
+		w := author(ctx, b)
+		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(
+			HaveField("Status.Upgrade.Subscriptions", ConsistOf(And(HaveField("Reason", v1alpha1.ReasonVersionsDiffer), differ("v1.1.0", "v1.0.0")))),
+			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonVersionPending, demoCSV("v1.1.0")),
+			haveLine("member-2", v1alpha1.StateWaiting, v1alpha1.ReasonVersionPending, demoCSV("v1.0.0"))))
+		for _, member := range members {
+			Expect(subscriptionField(w, member, "installedCSV")(ctx)).To(BeNil(), member)
+		}
 
+		By("installing one version everywhere when the catalogs agree, and a user of member-2 has deleted the Subscription for which OLM had chosen another one")
 		replaceCatalogs(ctx, shop, members[1:], first, second)
-		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveTaken("v1.1.0", ""),
-			haveVersion("member-1", "v1.1.0"), haveVersion("member-2", "v1.1.0")))
+		Expect(fleet.Member("member-2").Delete(ctx, fleet.Member("member-2").fetch(ctx, "Subscription.v1alpha1.operators.coreos.com", shop, "demo"))).To(Succeed())
+		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.1.0"), haveVersion("member-2", "v1.1.0")))
+
+		By("keeping that version while the catalogs differ again")
+		replaceCatalogs(ctx, shop, members[:1], first, second, third)
+		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveTaken("v1.1.0", v1alpha1.ReasonVersionsDiffer),
+			HaveField("Status.Upgrade.Subscriptions", ConsistOf(differ("v1.2.0", "v1.1.0")))))
+		Expect(subscriptionField(w, "member-1", "installedCSV")(ctx)).To(Equal(demoCSV("v1.1.0")))
+
+		replaceCatalogs(ctx, shop, members[1:], first, second, third)
+		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(beReady(), haveTaken("v1.2.0", ""),
+			haveVersion("member-1", "v1.2.0"), haveVersion("member-2", "v1.2.0")))
+		Eventually(ctx, told(shop, w.Name, v1alpha1.ReasonVersionTaken)).Should(ConsistOf(ContainSubstring(demoCSV("v1.1.0")), ContainSubstring(demoCSV("v1.2.0"))))
 	}, SpecTimeout(8*time.Minute))
 })

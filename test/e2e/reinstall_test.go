@@ -4,14 +4,20 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/olm"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
@@ -20,61 +26,100 @@ import (
 // greetingKind is the kind of the demo operator's custom resources, as fetch needs it.
 var greetingKind = demooperator.Kind + "." + demooperator.GroupVersion.Version + "." + demooperator.GroupVersion.Group
 
-// failUpgrade raises the target to v1.3.0, whose operator does not work, and waits until the reinstall is announced on member-1, the canary.
-// It returns the uid of a custom resource there.
-func failUpgrade(ctx context.Context, w *v1alpha1.Federated) (greeting types.UID) {
+// greet creates a custom resource of the demo operator on a member, and returns its uid.
+func greet(ctx context.Context, member *TestCluster, namespace string) types.UID {
 	GinkgoHelper()
-	canary := fleet.Member("member-1")
 	hello := build.Manifest(`{apiVersion: %s, kind: %s, metadata: {name: hello, namespace: %s}, spec: {message: Hello, recipients: [ada]}}`,
-		demooperator.GroupVersion, demooperator.Kind, w.Namespace)
-	Expect(canary.Create(ctx, hello)).To(Succeed())
+		demooperator.GroupVersion, demooperator.Kind, namespace)
+	Expect(member.Create(ctx, hello)).To(Succeed())
+	return hello.GetUID()
+}
+
+// failUpgrade raises the target to v1.3.0, whose operator does not work. The deadline of a member passes after 30 s.
+func failUpgrade(ctx context.Context, w *v1alpha1.Federated) {
+	GinkgoHelper()
 	edit(ctx, w, func(w *v1alpha1.Federated) {
 		w.Spec.Rollout.ProgressDeadlineSeconds = 30
 		w.Spec.Upgrade.Subscriptions[0].TargetCSV = demoCSV("v1.3.0")
 	})
-	Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).WithPolling(time.Second).Should(haveLine(canary.Name, v1alpha1.StateProgressing,
-		v1alpha1.ReasonReinstallAnnounced, demoCSV("v1.2.0"), demoCSV("v1.3.0"), "CRDs and custom resources stay"))
-	Expect(canary.csvPhase(ctx, w.Namespace, demoCSV("v1.3.0"))).NotTo(BeEmpty(), "nothing is removed while it is announced")
-	return hello.GetUID()
 }
 
-// expectTakenBack waits until all members have v1.2.0 and the rollout is rolled back, and checks that the custom resource of failUpgrade is
-// the same object.
-func expectTakenBack(ctx context.Context, w *v1alpha1.Federated, greeting types.UID, members ...string) {
+// expectAnnounced waits until the reinstall of v1.3.0 is announced on a member, and checks that nothing is removed meanwhile.
+func expectAnnounced(ctx context.Context, w *v1alpha1.Federated, member string) {
 	GinkgoHelper()
-	Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(haveVersions(members, slices.Repeat([]string{"v1.2.0"}, len(members))...),
-		haveRollout(v1alpha1.RolloutRolledBack, "", v1alpha1.ReasonRolloutStopped)))
+	Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).WithPolling(time.Second).Should(haveLine(member, v1alpha1.StateProgressing,
+		v1alpha1.ReasonReinstallAnnounced, demoCSV("v1.2.0"), demoCSV("v1.3.0"), "CRDs and custom resources stay"))
+	Expect(fleet.Member(member).csvPhase(ctx, w.Namespace, demoCSV("v1.3.0"))).NotTo(BeEmpty(), "nothing is removed while it is announced")
+}
+
+// expectTakenBack waits until all members have v1.2.0 and the rollout has this state, wave and reason. It checks that the custom resource of
+// greet on member-1 is the same object.
+func expectTakenBack(ctx context.Context, w *v1alpha1.Federated, greeting types.UID, rollout gomegatypes.GomegaMatcher, members ...string) {
+	GinkgoHelper()
+	Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(And(haveVersions(members, slices.Repeat([]string{"v1.2.0"}, len(members))...), rollout))
 	for _, member := range members {
 		Expect(fleet.Member(member).csvPhase(ctx, w.Namespace, demoCSV("v1.3.0"))).To(BeEmpty(), member)
 	}
 	Expect(fleet.Member("member-1").fetch(ctx, greetingKind, w.Namespace, "hello").GetUID()).To(Equal(greeting), "the custom resource must be the same object")
 }
 
-var _ = Describe("When a failed upgrade is rolled back with rollback: Reinstall", needsOLM, needsProcesses, func() {
-	// upgraded creates a wrapper that is rolled back with Reinstall, and waits until both of its members have v1.2.0.
-	upgraded := func(ctx context.Context, shop string, last olm.Bundle) *v1alpha1.Federated {
-		GinkgoHelper()
-		w := upgradedInWaves(ctx, shop, last)
+// These specs first check that a failed upgrade stops at the canary, as upgrade_failure_test.go does for an upgrade that leaves no operator to
+// reinstall. So the operator is installed once for both.
+var _ = Describe("When an upgrade fails, and rollback: Reinstall takes it back", longFirst, needsOLM, needsProcesses, func() {
+	It("takes the canary back when the operator crashes and a person retries, and keeps its custom resources", needsSimulation, func(ctx SpecContext) {
+		shop, canary := newShop(ctx), fleet.Member("member-1")
+		w := upgradedInWaves(ctx, shop, olm.Bundle{Version: "v1.3.0", Crashes: true}, canary.Name)
+		greeting := greet(ctx, canary, shop)
+
+		By("stopping at the canary, while the other member keeps the previous version")
+		failUpgrade(ctx, w)
+		expectStopped(ctx, w, haveLine(canary.Name, v1alpha1.StateDegraded, "CrashLoopBackOff", "from its log: This pod is simulated"), "member-2")
+
+		By("keeping the operator after a retry, because OLM would delete its custom resources with the CSV")
+		cleanUp := func(enabled bool) {
+			csv := canary.fetch(ctx, csvKind, shop, demoCSV("v1.3.0"))
+			patch := fmt.Appendf(nil, `{"spec": {"cleanup": {"enabled": %t}}}`, enabled)
+			Expect(canary.Patch(ctx, csv, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+		}
+		cleanUp(true)
 		edit(ctx, w, func(w *v1alpha1.Federated) {
 			w.Spec.Rollout.OnFailure, w.Spec.Upgrade.Rollback = v1alpha1.FailureRollback, v1alpha1.RollbackReinstall
 		})
-		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
-		return w
-	}
+		onCall(ctx, w, exit.Done, "retry", "--yes")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(2 * olmPatience).Should(haveLine(canary.Name, v1alpha1.StateDegraded, v1alpha1.ReasonReinstallRefused, "cleanup.enabled"))
 
-	// upgrade_fleet_test.go has the same for a version that needs another Kubernetes.
-	It("takes the canary back to the previous version when the operator crashes, and keeps its custom resources", needsSimulation, func(ctx SpecContext) {
-		w := upgraded(ctx, newShop(ctx), olm.Bundle{Version: "v1.3.0", Crashes: true})
-		expectTakenBack(ctx, w, failUpgrade(ctx, w), "member-1", "member-2")
+		By("reinstalling it when a user of the member has corrected the CSV")
+		cleanUp(false)
+		expectAnnounced(ctx, w, canary.Name)
+		expectTakenBack(ctx, w, greeting, haveRollout(v1alpha1.RolloutRolledBack, "", v1alpha1.ReasonRolloutStopped), canary.Name, "member-2")
 	}, SpecTimeout(12*time.Minute))
 
-	It("ends well if the manager is killed between the removal and the new Subscription", func(ctx SpecContext) {
-		shop := newShop(ctx)
-		w := upgraded(ctx, shop, olm.Bundle{Version: "v1.3.0", MinKubeVersion: "99.0.0"})
-		greeting := failUpgrade(ctx, w)
-		Eventually(ctx, func() string { return fleet.Member("member-1").csvPhase(ctx, shop, demoCSV("v1.2.0")) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
+	It("takes one member of the canary back after the other to an earlier target, also if the manager is killed between removal and installation", func(ctx SpecContext) {
+		shop, canary, second := newShop(ctx), fleet.Member("member-1"), fleet.Member("member-2")
+		w := upgradedInWaves(ctx, shop, olm.Bundle{Version: "v1.3.0", MinKubeVersion: "99.0.0"}, canary.Name, second.Name)
+		greeting := greet(ctx, canary, shop)
+
+		By("stopping at the canary, while the other member keeps the previous version")
+		failUpgrade(ctx, w)
+		fails := []gomegatypes.GomegaMatcher{}
+		for _, member := range []string{canary.Name, second.Name} {
+			fails = append(fails, haveLine(member, v1alpha1.StateProgressing, "RequirementsNotMet", demoCSV("v1.3.0")))
+		}
+		expectStopped(ctx, w, And(fails...), "member-3")
+
+		By("announcing the reinstall on one member, while the other waits for its turn")
+		edit(ctx, w, func(w *v1alpha1.Federated) {
+			w.Spec.Rollout.MaxUnavailable, w.Spec.Upgrade.Rollback = ptr.To(intstr.FromInt32(1)), v1alpha1.RollbackReinstall
+			w.Spec.Upgrade.Subscriptions[0].TargetCSV = demoCSV("v1.2.0")
+		})
+		expectAnnounced(ctx, w, canary.Name)
+		Expect(w).To(haveLine(second.Name, v1alpha1.StateProgressing, v1alpha1.ReasonReinstallWaits, "other members come first"))
+
+		By("finishing it after a kill of the manager between the removal and the new Subscription")
+		Eventually(ctx, func() string { return canary.csvPhase(ctx, shop, demoCSV("v1.2.0")) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
 			Should(BeEmpty(), "the earlier version goes first")
 		killManager(ctx)
-		expectTakenBack(ctx, w, greeting, "member-1", "member-2")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(haveLine(canary.Name, v1alpha1.StateProgressing, v1alpha1.ReasonReinstalling))
+		expectTakenBack(ctx, w, greeting, haveRollout(v1alpha1.RolloutComplete, "", ""), canary.Name, second.Name, "member-3")
 	}, SpecTimeout(12*time.Minute))
 })

@@ -48,9 +48,11 @@ var _ = Describe("When OLM upgrades an operator on four members in three waves",
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion(members[3], "v1.2.0"), haveRollout(v1alpha1.RolloutComplete, "", "")))
 
 		By("stopping at the canary with v1.3.0, which needs another Kubernetes")
-		greeting := failUpgrade(ctx, w)
+		greeting := greet(ctx, fleet.Member(members[0]), shop)
+		failUpgrade(ctx, w)
+		expectAnnounced(ctx, w, members[0])
 
 		By("taking the canary back to v1.2.0, while the others keep it")
-		expectTakenBack(ctx, w, greeting, members...)
+		expectTakenBack(ctx, w, greeting, haveRollout(v1alpha1.RolloutRolledBack, "", v1alpha1.ReasonRolloutStopped), members...)
 	}, SpecTimeout(20*time.Minute))
 })

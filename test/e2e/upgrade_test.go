@@ -74,6 +74,8 @@ var _ = Describe("When OLM upgrades operators up to a target", longFirst, needsO
 			InWaves("", build.Wave("canary", "member-1"), last))
 
 		By("installing the target itself, although later versions are in the catalogs")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(haveLine("member-1", v1alpha1.StateProgressing, v1alpha1.ReasonInstalling,
+			demoCSV("v1.0.0")+" has succeeded", "counts as healthy after 10s"))
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(haveVersion("member-1", "v1.0.0"),
 			haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval)))
 		Expect(fleet.Member("member-2").csvPhase(ctx, shop, demoCSV("v1.0.0"))).To(BeEmpty())
@@ -106,7 +108,7 @@ var _ = Describe("When OLM upgrades operators up to a target", longFirst, needsO
 			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonAheadOfTarget, demoCSV("v1.2.0")), haveVersion("member-2", "v1.2.0")))
 	}, SpecTimeout(8*time.Minute))
 
-	It("continues the rollout after the manager is killed", needsProcesses, func(ctx SpecContext) {
+	It("approves no further version while all is suspended, and continues after the manager is killed", needsProcesses, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		publishUpTo(ctx, "v1.2.0", "member-1")
 		w := author(ctx, build.Federated("operator").In(shop).To("member-1").
@@ -114,7 +116,11 @@ var _ = Describe("When OLM upgrades operators up to a target", longFirst, needsO
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.0.0")))
 		aim(ctx, w, "v1.2.0")
 		Eventually(ctx, subscriptionField(w, "member-1", "installedCSV")).WithTimeout(olmPatience).Should(Equal(demoCSV("v1.1.0")))
-		killManager(ctx)
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Suspend = v1alpha1.SuspendAll })
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(haveLine("member-1", v1alpha1.StateProgressing, v1alpha1.ReasonInstallPlanPending,
+			"for "+demoCSV("v1.2.0")+" waits for the manager"))
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Suspend = v1alpha1.SuspendNone })
+		killManager(ctx) // so also the webhooks, which an edit needs
 		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.2.0")))
 	}, SpecTimeout(6*time.Minute))
 
