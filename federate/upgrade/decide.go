@@ -22,7 +22,8 @@ type Decision struct {
 	// Approve is true if the manager approves the plan as soon as each CSV in Installed has succeeded.
 	Approve bool
 	// Installed are the CSVs of the wrapper's Subscriptions that the plan replaces. The manager has to check that they
-	// have succeeded, because OLM would replace them even while they do not run.
+	// have succeeded, because OLM would replace them even while they do not run. A CSV that the plan contains is not
+	// replaced, so it is not here.
 	Installed []string
 	// State is the state for the member's line if a person has to act; "" if no person has to act.
 	State v1alpha1.ClusterState
@@ -38,6 +39,7 @@ type Decision struct {
 // manager approves the plan only if each of its CSVs meets one of these conditions:
 //   - The CSV is a wrapper's target, or on the way to it.
 //   - The CSV's Subscription has installPlanApproval: Automatic, so its owner has agreed.
+//   - The CSV is installed already (see isInstalled).
 //   - No Subscription names the CSV, and a CSV that meets a condition requires it.
 func Decide(plan *operators.InstallPlan, subscriptions []operators.Subscription, targets map[string]string) Decision {
 	if plan.Spec.Approved || plan.Spec.Approval != operators.ApprovalManual || plan.Status.Phase != operators.InstallPlanPhaseRequiresApproval {
@@ -98,6 +100,12 @@ func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is D
 	if !ours {
 		target = targetOfOther(sub)
 	}
+	if isInstalled(sub, csv, target) {
+		if ours || sub.Spec.InstallPlanApproval != operators.ApprovalManual {
+			t.agreed = append(t.agreed, csv) // its dependencies may come with it; those of another owner's Manual Subscription may not
+		}
+		return false, Decision{}
+	}
 	if ours && target == v1alpha1.TargetLatest {
 		return true, Decision{} // the manager has taken no version yet
 	}
@@ -108,20 +116,45 @@ func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is D
 	if ours && problem.Reason != "" {
 		return true, problem
 	}
+	t.sortIn(csv, sub, target, ours, problem.Reason == "")
+	return false, Decision{}
+}
+
+// sortIn adds a CSV that the plan would install to one of the lists. fits is true if the CSV is not beyond the target, or if the
+// Subscription has reached the target.
+func (t *tally) sortIn(csv string, sub *operators.Subscription, target string, ours, fits bool) {
+	installed := sub.Status.InstalledCSV
 	automatic := target == "" && sub.Spec.InstallPlanApproval != operators.ApprovalManual
-	has := target != "" && sub.Status.InstalledCSV == target
+	has := target != "" && installed == target && csv != target // the plan may create a deleted CSV of the target again
 	switch {
-	case automatic, target != "" && problem.Reason == "" && !has:
-		t.agreed, t.wanted = append(t.agreed, csv), t.wanted || ours && sub.Status.InstalledCSV != csv
+	case automatic, target != "" && fits && !has:
+		t.agreed, t.wanted = append(t.agreed, csv), t.wanted || ours && installed != csv
 	case ours && has:
 		t.ahead = append(t.ahead, sub.Name)
 	default:
 		t.others = append(t.others, fmt.Sprintf("%s of Subscription %s", csv, sub.Name))
 	}
-	if ours && sub.Status.InstalledCSV != "" {
-		t.installed = append(t.installed, sub.Status.InstalledCSV)
+	if ours && installed != "" && installed != csv {
+		t.installed = append(t.installed, installed)
 	}
-	return false, Decision{}
+}
+
+// isInstalled reports whether a CSV of a plan is installed already, so that the plan does not change the version of its
+// Subscription. OLM v0.46 makes such plans (ResolveSteps in pkg/controller/registry/resolver/step_resolver.go): while a plan
+// with A.v2 waits, B gets a version too, and OLM makes a plan with A.v2 and B.v2. If the first plan is approved before the
+// second, OLM keeps the second as it is. It makes no other plan for B while that one waits.
+//
+// The state counts, and not installedCSV alone: OLM keeps the installedCSV of a CSV that was deleted, and the plan would
+// create that CSV again. OLM sets AtLatestKnown while the CSV exists. A CSV beyond the target does not count either: the
+// wrapper of the Subscription may be reinstalling the operator, and OLM may not have written yet that the CSV is gone.
+func isInstalled(sub *operators.Subscription, csv, target string) bool {
+	return sub.Status.InstalledCSV == csv && sub.Status.State == operators.SubscriptionStateAtLatest && !isAhead(csv, target)
+}
+
+// isAhead reports whether a CSV is certainly a later version than the target. It is false if there is no target.
+func isAhead(csv, target string) bool {
+	order, known := Order(csv, target)
+	return known && order > 0
 }
 
 // changedBy returns the Subscriptions whose operator a CSV of a plan installs or upgrades. The status of a Subscription
@@ -158,11 +191,9 @@ func step(sub *operators.Subscription, csv, target string) Decision {
 	if csv == target || sub.Status.InstalledCSV == target {
 		return Decision{}
 	}
-	if installed := sub.Status.InstalledCSV; installed != "" {
-		if order, known := Order(installed, target); known && order > 0 {
-			return stalled(v1alpha1.ReasonAheadOfTarget, "Subscription %s: %s is installed, which is later than targetCSV %s, and OLM cannot downgrade; raise targetCSV",
-				sub.Name, installed, target)
-		}
+	if installed := sub.Status.InstalledCSV; isAhead(installed, target) {
+		return stalled(v1alpha1.ReasonAheadOfTarget, "Subscription %s: %s is installed, which is later than targetCSV %s, and OLM cannot downgrade; raise targetCSV",
+			sub.Name, installed, target)
 	}
 	order, known := Order(csv, target)
 	switch {

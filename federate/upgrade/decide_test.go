@@ -28,6 +28,9 @@ func sub(name, installed, next string, change ...func(*operators.Subscription)) 
 	return s
 }
 
+// done marks a Subscription for which OLM has found the CSV that it records as installed.
+func done(s *operators.Subscription) { s.Status.State = operators.SubscriptionStateAtLatest }
+
 func automatic(s *operators.Subscription) { s.Spec.InstallPlanApproval = operators.ApprovalAutomatic }
 
 // wantedElsewhere marks a Subscription as an object of another wrapper, whose spec.upgrade gives it this target.
@@ -93,6 +96,28 @@ func TestAPlanIsApprovedOnTheWayToTheTargetAndOnlyWithTheConsentOfAllItChanges(t
 		"an upgrade that another wrapper's target does not allow": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v1.0.0"))}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
 		"another Subscription of the wrapper that is at its target": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v1.0.0"},
 			subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription cache of this wrapper", "raise that targetCSV too"}},
+		"a CSV that is installed already, and is the target of its Subscription": {plan: planOf("cache.v2.0.0", "db.v1.1.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v2.0.0"},
+			subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done), sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		"the target of a Subscription that was installed, and whose CSV a person has deleted": {plan: planOf("cache.v2.0.0", "db.v1.1.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v2.0.0"},
+			subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0"), sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		"a CSV that is installed already, before a version is taken": {plan: planOf("cache.v2.0.0", "db.v1.1.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": v1alpha1.TargetLatest},
+			subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done), sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		"a CSV that is installed already, and is beyond the target of its Subscription": {plan: planOf("cache.v2.0.0", "db.v1.1.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v1.0.0"},
+			subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done), sub("db", "db.v1.0.0", "db.v1.1.0")}, reason: v1alpha1.ReasonAheadOfTarget, words: []string{"Subscription cache", "raise targetCSV"}},
+		"only CSVs that are installed already": {plan: planOf("cache.v2.0.0", "db.v1.1.0"), subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done), sub("db", "db.v1.1.0", "db.v1.1.0", done)}},
+		"another owner's CSV that is installed already": {plan: planOf("cache.v2.0.0", "db.v1.1.0"),
+			subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done), sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		"another owner's CSV that was installed and is gone": {plan: planOf("cache.v2.0.0", "db.v1.1.0"),
+			subs:   subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0"), sub("db", "db.v1.0.0", "db.v1.1.0")},
+			reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0 of Subscription cache"}},
+		"a CSV of another wrapper that is installed already": {plan: planOf("cache.v2.0.0", "db.v1.1.0"),
+			subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done, wantedElsewhere("cache.v2.0.0")), sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		"a CSV of another wrapper that is installed already, before that wrapper has a version": {plan: planOf("cache.v2.0.0", "db.v1.1.0"),
+			subs: subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done, wantedElsewhere(v1alpha1.TargetLatest)), sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		// The other wrapper may reinstall its operator, and has perhaps just deleted this CSV.
+		"a CSV of another wrapper that is installed already, and is beyond the target there": {plan: planOf("cache.v2.0.0", "db.v1.1.0"),
+			subs:   subs{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done, wantedElsewhere("cache.v1.0.0")), sub("db", "db.v1.0.0", "db.v1.1.0")},
+			reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0 of Subscription cache"}},
 		"a copy of another wrapper's Subscription": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"),
 			sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v2.0.0"), func(s *operators.Subscription) { s.Name = "copy" })},
 			reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription copy"}},
@@ -220,6 +245,32 @@ func TestTheInstalledVersionHasToSucceedBeforeTheNextIsApproved(t *testing.T) {
 	is := upgrade.Decide(planOf("db.v1.1.0"), []operators.Subscription{sub("db", "db.v1.0.0", "db.v1.1.0")}, map[string]string{"db": "db.v1.1.0"})
 	if !slices.Equal(is.Installed, []string{"db.v1.0.0"}) {
 		t.Errorf("%v", is.Installed)
+	}
+}
+
+// A plan does not replace a CSV that it contains, so it need not wait until that CSV has succeeded.
+func TestACSVThatIsInstalledAlreadyNeedNotSucceedBeforeTheOthers(t *testing.T) {
+	subs := []operators.Subscription{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done), sub("db", "db.v1.0.0", "db.v1.1.0")}
+	is := upgrade.Decide(planOf("cache.v2.0.0", "db.v1.1.0"), subs, map[string]string{"db": "db.v1.1.0", "cache": "cache.v3.0.0"})
+	if !is.Approve || !slices.Equal(is.Installed, []string{"db.v1.0.0"}) {
+		t.Errorf("%+v", is)
+	}
+}
+
+// The owner of an installed CSV has agreed to that CSV, and to nothing else in the plan.
+func TestTheInstalledCSVOfAnotherOwnersManualSubscriptionBringsNoDependency(t *testing.T) {
+	subs := []operators.Subscription{sub("cache", "cache.v2.0.0", "cache.v2.0.0", done), sub("db", "db.v1.0.0", "db.v1.1.0")}
+	plan := planOf("cache.v2.0.0", "disk.v3.0.0", "db.v1.1.0")
+	plan.Status.Plan = []*operators.Step{step("cache.v2.0.0", "Cache", "Disk"), step("disk.v3.0.0", "Disk", ""), step("db.v1.1.0", "Db", "")}
+	if is := upgrade.Decide(plan, subs, map[string]string{"db": "db.v1.1.0"}); is.Approve || !strings.Contains(is.Message, "disk.v3.0.0") {
+		t.Errorf("%+v", is)
+	}
+	if is := upgrade.Decide(plan, subs, map[string]string{"db": "db.v1.1.0", "cache": "cache.v2.0.0"}); !is.Approve {
+		t.Errorf("the plan must be approved where the wrapper has both: %s", is.Message)
+	}
+	automatic(&subs[0])
+	if is := upgrade.Decide(plan, subs, map[string]string{"db": "db.v1.1.0"}); !is.Approve {
+		t.Errorf("the plan must be approved where the other owner agrees to every upgrade: %s", is.Message)
 	}
 }
 

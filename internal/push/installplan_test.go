@@ -72,10 +72,11 @@ func (s *site) subscribed(name, installed, next, target, plan string) {
 }
 
 // offers sets the status of a Subscription as OLM does when an upgrade waits for the approval of an InstallPlan. next
-// names the new CSV, and plan the InstallPlan.
+// names the new CSV, and plan the InstallPlan. If next is installed already, the status is as OLM writes it afterwards.
 func (s *site) offers(sub *unstructured.Unstructured, installed, next, plan string) {
 	s.Helper()
-	sub.Object["status"] = map[string]any{"installedCSV": installed, "currentCSV": next, "state": "UpgradePending", "lastUpdated": "2026-01-01T00:00:00Z",
+	state := map[bool]operators.SubscriptionState{false: operators.SubscriptionStateUpgradePending, true: operators.SubscriptionStateAtLatest}[next == installed]
+	sub.Object["status"] = map[string]any{"installedCSV": installed, "currentCSV": next, "state": string(state), "lastUpdated": "2026-01-01T00:00:00Z",
 		"installPlanRef": map[string]any{"name": plan, "namespace": s.namespace}}
 	if err := s.admin.Status().Update(s.Context(), sub); err != nil {
 		s.Fatal(err)
@@ -249,6 +250,18 @@ func TestANewerPlanOfTheNamespaceIsApprovedInPlaceOfAnOutdatedOne(t *testing.T) 
 	}
 	if !s.isApproved("install-2") {
 		t.Error("the newer plan is not approved")
+	}
+}
+
+// OLM made install-1 for cache alone, and install-2 for both when db got a version too. The owner of cache approved install-1.
+func TestAPlanWithACSVThatIsInstalledAlreadyIsApproved(t *testing.T) {
+	s := newOLMSite(t)
+	s.subscribed("cache", "cache.v2.0.0", "cache.v2.0.0", "", "install-1")
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-2")
+	s.pending("install-2", "cache.v2.0.0", "db.v1.1.0")
+	s.installed("db.v1.0.0", "Succeeded")
+	if trouble := s.approvePlans("db.v1.1.0"); trouble != nil || !s.isApproved("install-2") {
+		t.Errorf("approved %v, trouble %+v", s.isApproved("install-2"), trouble)
 	}
 }
 
