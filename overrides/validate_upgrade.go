@@ -48,7 +48,8 @@ func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstruc
 	}
 	if spec.Rollout.OnFailure == v1alpha1.FailureRollback && !upgrade.Reinstalls() {
 		errs = append(errs, field.Forbidden(path.Child("rollout", "onFailure"),
-			"OLM cannot downgrade an operator, so a wrapper with upgrade cannot roll back: write onFailure: Pause, or upgrade.rollback: Reinstall"))
+			"OLM cannot downgrade an operator, so a wrapper with upgrade cannot roll back: write onFailure: Pause, or upgrade.rollback: Reinstall, "+
+				"which needs the manager's flag --reinstall-operators"))
 	}
 	return append(errs, validateReinstall(spec, path)...)
 }

@@ -34,6 +34,22 @@ func validateStartingCSVs(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	return errs
 }
 
+// validateReinstalls refuses a wrapper that asks for a rollback by reinstalls while the manager reinstalls no operators. The rollback
+// would end, and members would still run the version that failed. That is why onFailure: Rollback is refused without rollback: Reinstall.
+// The parameter before is the earlier spec; nil if the wrapper is new. A wrapper that asked for it before, for example when the manager
+// had the flag, can still be edited: it gets a warning.
+func (v validation) validateReinstalls(before, spec *v1alpha1.WrapperSpec) field.ErrorList {
+	if v.reinstallsOperators || !rollsBackByReinstalls(spec) || before != nil && rollsBackByReinstalls(before) {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "rollout", "onFailure"), "the manager runs without --reinstall-operators, so upgrade.rollback: Reinstall "+
+		"has no effect, and clusters would keep the operator that failed: write onFailure: Pause, or let an administrator of the host start the manager with that flag")}
+}
+
+func rollsBackByReinstalls(spec *v1alpha1.WrapperSpec) bool {
+	return spec.Rollout.OnFailure == v1alpha1.FailureRollback && spec.Upgrade.Reinstalls()
+}
+
 // latestAtOnce warns if the manager would take a new version for all members at once, because the rollout has no waves.
 func latestAtOnce(spec *v1alpha1.WrapperSpec) []string {
 	if !upgrade.TakesLatest(&spec.Upgrade) || len(spec.Rollout.Waves) > 0 {

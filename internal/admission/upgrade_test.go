@@ -120,3 +120,40 @@ func TestAReinstallThatHasNoEffectIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+// Without --reinstall-operators a rollback would leave the version that failed on the members.
+func TestARollbackThatReinstallsNothingIsRefused(t *testing.T) {
+	with := func(onFailure, rollback, target string) string {
+		return strings.NewReplacer("upgrade: {", "upgrade: {rollback: "+rollback+", ", "  placement:", "  rollout: {onFailure: "+onFailure+"}\n  placement:").Replace(
+			operator("installPlanApproval: Manual", target))
+	}
+	both := with("Rollback", "Reinstall", "db.v1.2.0")
+	for name, test := range map[string]struct {
+		old, object      string
+		enabled, allowed bool
+	}{
+		"a new wrapper": {"", both, false, false},
+		"a new wrapper, with a manager that reinstalls":    {"", both, true, true},
+		"a new wrapper that pauses":                        {"", with("Pause", "Reinstall", "db.v1.2.0"), false, true},
+		"onFailure becomes Rollback":                       {with("Pause", "Reinstall", "db.v1.2.0"), both, false, false},
+		"both fields are set":                              {with("Pause", "Never", "db.v1.2.0"), both, false, false},
+		"a wrapper that has both gets another target":      {with("Rollback", "Reinstall", "db.v1.1.0"), both, false, true},
+		"a wrapper that has both pauses after a failure":   {both, with("Pause", "Reinstall", "db.v1.2.0"), false, true},
+		"a wrapper that has both does not reinstall after": {both, with("Pause", "Never", "db.v1.2.0"), false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			operation := admissionv1.Update
+			if test.old == "" {
+				operation = admissionv1.Create
+			}
+			got := validation{nobody.members, test.enabled}.validate(t.Context(), request(t, operation, "Federated", test.object, test.old))
+			if got.Allowed != test.allowed {
+				t.Fatalf("allowed: %v (%+v)", got.Allowed, got.Result)
+			}
+			const refusal = "spec.rollout.onFailure: Forbidden: the manager runs without --reinstall-operators"
+			if !got.Allowed && (!strings.Contains(got.Result.Message, refusal) || !strings.Contains(got.Result.Message, "write onFailure: Pause")) {
+				t.Errorf("it says %s", got.Result.Message)
+			}
+		})
+	}
+}

@@ -110,6 +110,7 @@ func (v validation) validate(ctx context.Context, q *question) *admissionv1.Admi
 		faults = append(faults, field.Forbidden(field.NewPath("spec", "rollout"), err.Error()))
 	}
 	faults = append(faults, validateStartingCSVs(spec)...)
+	faults = append(faults, v.validateReinstalls(before, spec)...)
 	if len(faults) == 0 {
 		faults = overrides.ValidateWork(spec)
 	}
