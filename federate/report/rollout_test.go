@@ -97,6 +97,51 @@ func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
 	}
 }
 
+// After a rollback all members have the last good revision, but OLM does not downgrade an operator. The message must not claim that the
+// fleet is back where a member still runs the version that failed.
+func TestARolledBackRolloutNamesTheMembersThatKeepALaterVersion(t *testing.T) {
+	rolledBack := v1alpha1.RolloutStatus{State: v1alpha1.RolloutRolledBack, LastGoodRevision: "r1", WaitingFor: v1alpha1.ReasonRolloutStopped,
+		Failure: v1alpha1.RolloutFailure{Revision: "r2", Wave: "canary", Cluster: "east", Count: 1}}
+	ahead := func(name string, more ...v1alpha1.ObjectStatus) Member {
+		return with(func(m *Member) {
+			m.Name, m.Judged, m.Wait = name, true, Wait{Reason: v1alpha1.ReasonRolloutStopped}
+			m.Status = judged(append(more, v1alpha1.ObjectStatus{Group: "operators.coreos.com", Kind: "Subscription", Name: "db", Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget})...)
+		})
+	}
+	back := with(func(m *Member) { m.Name, m.Wait = "west", Wait{Reason: v1alpha1.ReasonRolloutStopped} })
+	job := v1alpha1.ObjectStatus{Group: "batch", Kind: "Job", Name: "a", Health: v1alpha1.Degraded, Reason: "BackoffLimitExceeded"}
+	kept := with(func(m *Member) {
+		m.Name, m.Reinstall = "north", Push{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonReinstallRefused}
+	})
+	const claim, remedy = "the fleet is back at r1", ": change the spec, or run `" + approveCommand + " --retry` to try r2 again"
+	for name, test := range map[string]struct {
+		state   v1alpha1.RolloutState
+		members []Member
+		words   string
+		claims  bool
+	}{
+		"every operator is back":               {v1alpha1.RolloutRolledBack, []Member{back}, ", the fleet is back at r1" + remedy, true},
+		"one is ahead of its target":           {v1alpha1.RolloutRolledBack, []Member{back, ahead("east")}, ", the rollback to r1 has ended, and cluster east still has a later version of an operator" + remedy, false},
+		"three are ahead of their targets":     {v1alpha1.RolloutRolledBack, []Member{ahead("east"), kept, ahead("south"), back}, ", and cluster east and 2 more still have a later version of an operator" + remedy, false},
+		"another fault of the member is worse": {v1alpha1.RolloutRolledBack, []Member{ahead("east", job)}, "and cluster east still has a later", false},
+		"the rollback goes on":                 {v1alpha1.RolloutRollingBack, []Member{ahead("east")}, ", the fleet goes back to r1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, in := rolledBack, build(test.members...)
+			status.State = test.state
+			in.Rollout = NewRollout(&status, approveCommand)
+			ready := meta.FindStatusCondition(Build(in, now).Conditions, v1alpha1.ConditionReady)
+			if !strings.Contains(ready.Message, test.words) || strings.Contains(ready.Message, claim) != test.claims {
+				t.Errorf("%s; want %q", ready.Message, test.words)
+			}
+		})
+	}
+	// The event is written before the lines are made, so it claims nothing about the members.
+	if said := NewRollout(&rolledBack, approveCommand).Message; !strings.Contains(said, "the rollback to r1 has ended"+remedy) || strings.Contains(said, claim) {
+		t.Error(said)
+	}
+}
+
 // The line of a waiting member has 256 bytes, so it names the way out, and not what another member reported.
 func TestTheLineOfAWaitingMemberLeavesOutTheMessageOfTheFailure(t *testing.T) {
 	s := &v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, WaitingFor: v1alpha1.ReasonRolloutStopped,

@@ -67,6 +67,9 @@ func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	status.Clusters, status.ClustersOmittedByState = shorten(lines)
 	redactQuotes(lines, status.Clusters, quoted, before)
 	status.ClustersOmitted = int32(len(lines) - len(status.Clusters)) //nolint:gosec // at most 5,000 members are placed
+	if in.Rollout.isRolledBack() {
+		in.Rollout = in.Rollout.withAhead(aheadOf(in.Members, lines))
+	}
 	status.Conditions = conditions(in, tally, lines, now)
 	return status
 }

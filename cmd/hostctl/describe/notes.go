@@ -75,7 +75,7 @@ func rolloutNote(w v1alpha1.Wrapper) note {
 		where = " in wave " + r.Wave
 	}
 	kind, namespace, name := w.WrapperKind(), w.GetNamespace(), w.GetName()
-	told := report.NewRollout(r, messages.ApproveCommand(kind, namespace, name)).Message
+	told := report.RolloutMessage(w.WrapperStatus(), messages.ApproveCommand(kind, namespace, name))
 	if told != "" {
 		told = ": " + told
 	}

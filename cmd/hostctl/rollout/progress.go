@@ -152,7 +152,7 @@ func (t *Target) describe(p *progress, w v1alpha1.Wrapper) {
 		return
 	}
 	p.Revision, p.State, p.Wave, p.Since, p.WaitingFor = r.Revision, r.State, r.Wave, r.Since, r.WaitingFor
-	p.Message = report.NewRollout(r, messages.ApproveCommand(t.kind, t.namespace, t.name)).Message
+	p.Message = report.RolloutMessage(w.WrapperStatus(), messages.ApproveCommand(t.kind, t.namespace, t.name))
 	if p.WaitingFor == v1alpha1.ReasonSuspended {
 		switch w.WrapperSpec().Suspend {
 		case v1alpha1.SuspendRollout:

@@ -76,6 +76,10 @@ func TestStatusNamesTheReasonOfAWaitAndTheRemedy(t *testing.T) {
 			" --retry` to try fed-web-4 again; when the rollout failed, the message of cluster east was \"ConfigMap web: no\" (RolloutStopped)"},
 		"back at the last good revision": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.State = v1alpha1.RolloutRolledBack }, exit.Waits,
 			"the fleet is back at fed-web-2"},
+		"back, except an operator": {func(w *v1alpha1.Federated) {
+			paused(w)
+			w.Status.Rollout.State, w.Status.Clusters[0].Reason = v1alpha1.RolloutRolledBack, v1alpha1.ReasonAheadOfTarget
+		}, exit.Waits, "the rollback to fed-web-2 has ended, and cluster " + web(asIs).Status.Clusters[0].Name + " still has a later version of an operator: change the spec"},
 		"going back": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.State = v1alpha1.RolloutRollingBack }, exit.Done, "goes back to fed-web-2"},
 		"a cluster that is not healthy yet": {func(w *v1alpha1.Federated) {
 			w.Status.Rollout.WaitingFor, w.Status.Rollout.WaitingForCluster = v1alpha1.ReasonNotHealthy, "north"
