@@ -336,7 +336,8 @@ const (
 	// reinstalled.
 	ReasonReinstallWaits = "ReinstallWaits"
 	// ReasonVersionPending surfaces while the manager has taken no version for a Subscription with approve: Latest. OLM
-	// installs nothing until then.
+	// installs nothing until then. In status.upgrade it also surfaces later, while no member of the first wave reports a
+	// version. The manager then takes no newer one.
 	ReasonVersionPending = "VersionPending"
 	// ReasonNamespaceShared surfaces when the namespace on the member has a Subscription of another owner, and
 	// spec.upgrade.sharedNamespace is Refuse.

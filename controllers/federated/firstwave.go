@@ -27,6 +27,8 @@ type firstWave struct {
 	unread bool
 	// members has the report of each member about its Subscriptions.
 	members []memberVersions
+	// absent has the members whose reports do not count, each with the reason, as text for a message.
+	absent []string
 }
 
 // memberVersions is the report of one member about its Subscriptions. unjudged is true if the member's collector has
@@ -37,10 +39,11 @@ type memberVersions struct {
 	versions []v1alpha1.ObservedSubscription
 }
 
-// reportsOn returns the members' reports about one Subscription. If the manager cannot use the report of a member yet,
+// reportsOn returns the members' reports about one Subscription, and the members whose reports do not count. If the manager cannot use the report of a member yet,
 // reportsOn adds a report without versions for that member. For the first version of a Subscription, it does the same for a member
 // whose report is from before the member got the target Latest: such a report may describe another channel or package.
-func (f *firstWave) reportsOn(subscription string, firstVersion bool) (reports []upgrade.Report) {
+func (f *firstWave) reportsOn(subscription string, firstVersion bool) (reports []upgrade.Report, absent []string) {
+	absent = slices.Clone(f.absent)
 	for i := range f.members {
 		m := &f.members[i]
 		at := slices.IndexFunc(m.versions, func(s v1alpha1.ObservedSubscription) bool { return s.Name == subscription })
@@ -51,9 +54,11 @@ func (f *firstWave) reportsOn(subscription string, firstVersion bool) (reports [
 			reports = append(reports, upgrade.Report{Member: m.name, Installed: m.versions[at].InstalledCSV, Offered: m.versions[at].OfferedCSV})
 		case m.unjudged:
 			reports = append(reports, upgrade.Report{Member: m.name})
+		default:
+			absent = append(absent, m.name+" (its collector reports nothing about the Subscription)")
 		}
 	}
-	return reports
+	return reports, absent
 }
 
 // firstWaveOf returns the first wave with the reports of its members. It takes the placed members from the status, because
@@ -74,7 +79,7 @@ func firstWaveOf(plan *rollout.Plan, skipped []string, o observed.Reader) (first
 		if order < 0 || wave < order {
 			order, first.name, names = wave, waveName, nil
 		}
-		if wave == order && !slices.Contains(skipped, name) {
+		if wave == order {
 			names = append(names, name)
 		}
 	}
@@ -82,20 +87,31 @@ func firstWaveOf(plan *rollout.Plan, skipped []string, o observed.Reader) (first
 		first.empty = plan.FirstWave()
 	}
 	for _, name := range names {
+		if slices.Contains(skipped, name) {
+			first.absent = append(first.absent, name+" (an Approval skips it)")
+			continue
+		}
 		record := o.Deliveries.Record(o.Key, name)
 		first.add(name, record.Summary, o.Reachability(name, record), o.Wrapper.GetUID(), observed.IsCollectorSilent(o.Members[name]))
 	}
 	return first
 }
 
-// add adds one member's report. It adds nothing if the member cannot report. seen is the member's Delivery; nil if the
+// add adds one member's report, or the reason why its report does not count. seen is the member's Delivery; nil if the
 // manager knows none. uid is that of the wrapper. silent is true if the member's collector is silent.
 func (f *firstWave) add(name string, seen *deliveries.Summary, reach report.Reachability, uid types.UID, silent bool) {
 	switch {
 	case !reach.Known:
 		f.unread = true
 		return
-	case !reach.Usable, silent, seen == nil, seen.Wrapper.UID != uid, seen.Rendering == "":
+	case !reach.Usable:
+		f.absent = append(f.absent, name+" (the manager cannot reach it)")
+		return
+	case silent:
+		f.absent = append(f.absent, name+" (its collector is silent)")
+		return
+	case seen == nil, seen.Wrapper.UID != uid, seen.Rendering == "":
+		f.absent = append(f.absent, name+" (it does not have the wrapper yet)")
 		return
 	}
 	m := memberVersions{name: name, unjudged: seen.Judged && (seen.Status == nil || seen.Status.ObservedRendering != seen.Rendering)}

@@ -100,7 +100,8 @@ func (t *versionTaker) take(s *v1alpha1.SubscriptionVersion) (taken bool) {
 		}
 		return false
 	}
-	choice := upgrade.Choose(s.CSV, t.first.reportsOn(s.Name, s.CSV == ""))
+	reports, absent := t.first.reportsOn(s.Name, s.CSV == "")
+	choice := upgrade.Choose(s.CSV, reports, absent)
 	switch {
 	case choice.CSV == "":
 		s.Reason, s.Message = choice.Reason, health.Clean(choice.Message, maxVersionMessage)

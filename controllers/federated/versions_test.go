@@ -4,6 +4,7 @@ package federated
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
@@ -225,13 +228,14 @@ func TestWhoseReportsCount(t *testing.T) {
 		waves  []v1alpha1.RolloutWave
 		name   string
 		unread bool
+		absent []string
 	}{
-		"none while a member of the first wave is not read":       {[]string{"east", "west"}, unread, []v1alpha1.RolloutWave{build.Wave("canary", "east")}, "canary", true},
-		"a member of a later wave is not waited for":              {[]string{"east", "west"}, unread, []v1alpha1.RolloutWave{build.Wave("canary", "west")}, "canary", false},
-		"a member that is away is not waited for":                 {[]string{"east", "west"}, away("east"), []v1alpha1.RolloutWave{build.Wave("canary", "east")}, "canary", false},
-		"the first wave with members is the first":                {[]string{"east"}, unread, []v1alpha1.RolloutWave{build.Wave("canary", "west"), build.Wave("second", "east")}, "second", true},
-		"all members where the wrapper has no waves":              {[]string{"east", "west"}, unread, nil, "", true},
-		"a member that is not placed any more has nothing to say": {[]string{"west"}, unread, nil, "", false},
+		"none while a member of the first wave is not read":       {[]string{"east", "west"}, unread, []v1alpha1.RolloutWave{build.Wave("canary", "east")}, "canary", true, nil},
+		"a member of a later wave is not waited for":              {[]string{"east", "west"}, unread, []v1alpha1.RolloutWave{build.Wave("canary", "west")}, "canary", false, []string{"west (the manager cannot reach it)"}},
+		"a member that is away is not waited for":                 {[]string{"east", "west"}, away("east"), []v1alpha1.RolloutWave{build.Wave("canary", "east")}, "canary", false, []string{"east (the manager cannot reach it)"}},
+		"the first wave with members is the first":                {[]string{"east"}, unread, []v1alpha1.RolloutWave{build.Wave("canary", "west"), build.Wave("second", "east")}, "second", true, nil},
+		"all members where the wrapper has no waves":              {[]string{"east", "west"}, unread, nil, "", true, []string{"west (the manager cannot reach it)"}},
+		"a member that is not placed any more has nothing to say": {[]string{"west"}, unread, nil, "", false, []string{"west (the manager cannot reach it)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := latestVersion()
@@ -242,10 +246,37 @@ func TestWhoseReportsCount(t *testing.T) {
 				plan = nil
 			}
 			got := firstWaveOf(plan, nil, r.observer(web, w, map[string]*v1alpha1.MemberCluster{"east": test.east, "west": away("west")}))
-			if err != nil || got.name != test.name || got.unread != test.unread || len(got.members) > 0 {
+			if err != nil || got.name != test.name || got.unread != test.unread || len(got.members) > 0 || !slices.Equal(got.absent, test.absent) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// Without a report of the first wave the manager takes no version. The status has to tell that, and who has to be brought back.
+func TestAFirstWaveWithoutAReportIsNamed(t *testing.T) {
+	const was = "a.v1.0.0"
+	reach := report.Reachability{Known: true, Usable: true}
+	has := &deliveries.Summary{Wrapper: v1alpha1.WrapperIdentity{UID: "u"}, Rendering: "d"}
+	first := &firstWave{name: "canary", absent: []string{"skipped (an Approval skips it)"}}
+	first.add("dumb", has, reach, "u", true)
+	first.add("away", has, report.Reachability{Known: true}, "u", false)
+	first.add("fresh", nil, reach, "u", false)
+	first.add("odd", has, reach, "u", false)
+	want := []string{"skipped (an Approval skips it)", "dumb (its collector is silent)", "away (the manager cannot reach it)", "fresh (it does not have the wrapper yet)"}
+	if diff := cmp.Diff(want, first.absent); diff != "" {
+		t.Error(diff)
+	}
+	w := latestVersion()
+	w.Status.ObservedGeneration, w.Status.UpdateRevision = 1, "r1"
+	w.Status.Rollout = v1alpha1.RolloutStatus{ID: "x", Revision: "r1", State: v1alpha1.RolloutComplete}
+	w.Status.Upgrade.Subscriptions = []v1alpha1.SubscriptionVersion{{Name: "a", CSV: was, Since: metav1.NewTime(now)}}
+	r, c := host(t, nil, w)
+	_, p, err := take(t, r, c, first, now)
+	is := p.upgrade.Subscriptions[0]
+	words := "no cluster of the first wave reports a version: skipped (an Approval skips it), dumb (its collector is silent), away (the manager cannot reach it) and 2 more"
+	if err != nil || is.CSV != was || is.Reason != v1alpha1.ReasonVersionPending || is.Message != words {
+		t.Errorf("%+v, %v", is, err)
 	}
 }
 
@@ -256,13 +287,18 @@ func TestOnWhichMembersASubscriptionIs(t *testing.T) {
 		{name: "with", versions: []v1alpha1.ObservedSubscription{{Name: "a", InstalledCSV: "a.v1.0.0"}}},
 	}}
 	var names []string
-	for _, r := range first.reportsOn("a", false) {
+	reports, absent := first.reportsOn("a", false)
+	if diff := cmp.Diff([]string{"without (its collector reports nothing about the Subscription)"}, absent); diff != "" {
+		t.Error(diff)
+	}
+	for _, r := range reports {
 		names = append(names, r.Member+" "+r.Installed)
 	}
 	if diff := cmp.Diff([]string{"fresh ", "with a.v1.0.0"}, names); diff != "" {
 		t.Error(diff)
 	}
-	for _, r := range first.reportsOn("a", true) {
+	reports, _ = first.reportsOn("a", true)
+	for _, r := range reports {
 		if r.Installed != "" {
 			t.Errorf("a report about an earlier target decides on the first version: %+v", r)
 		}

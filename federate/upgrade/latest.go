@@ -29,15 +29,17 @@ type Choice struct {
 }
 
 // Choose returns the version to take from the reports of the first wave. The parameter taken is the version that
-// the manager took last; "" if it took none.
+// the manager took last; "" if it took none. The parameter absent has the members of the wave whose reports do not count, each with
+// the reason, as text for a message.
 //   - A member reports the version that OLM offers it. If OLM offers none, it reports the installed one.
 //   - All members that report a version have to report the same one. For the first version, every member has to report
 //     one.
+//   - If no member reports a version, Choose keeps the present one, and names the members: the on-call may have to bring one back.
 //   - Choose never goes back from the version taken to an earlier one. If the names give no order (see Order), a version
 //     counts as later only if OLM offers it to a member on which the version taken is installed.
-func Choose(taken string, reports []Report) Choice {
+func Choose(taken string, reports []Report, absent []string) Choice {
 	var tellers []Report
-	var silent []string
+	var silent []string // members that OLM offers no version yet
 	for _, r := range reports {
 		if r.version() == "" {
 			silent = append(silent, r.Member)
@@ -47,11 +49,16 @@ func Choose(taken string, reports []Report) Choice {
 	}
 	switch {
 	case taken == "" && len(reports) == 0:
-		return pending("no cluster of the first wave has the Subscription yet")
+		return pending("no cluster of the first wave has the Subscription yet" + named(absent))
 	case taken == "" && len(silent) > 0:
 		return pending(fmt.Sprintf("OLM offers no version yet on %s", messages.Few(silent, maxNamed)))
+	case len(tellers) == 0 && len(silent)+len(absent) == 0:
+		return Choice{} // the first wave has no placed member
 	case len(tellers) == 0:
-		return Choice{}
+		for i := range silent {
+			silent[i] += " (reports none yet)"
+		}
+		return pending("no cluster of the first wave reports a version" + named(append(silent, absent...)))
 	}
 	version := tellers[0].version()
 	if slices.ContainsFunc(tellers, func(r Report) bool { return r.version() != version }) {
@@ -98,6 +105,14 @@ func (r *Report) isAfter(taken string) bool {
 		return order > 0
 	}
 	return r.Installed == taken && r.Offered == r.version()
+}
+
+// named returns the end of a message that names members; "" if there are none.
+func named(members []string) string {
+	if len(members) == 0 {
+		return ""
+	}
+	return ": " + messages.Few(members, maxNamed)
 }
 
 func pending(message string) Choice {

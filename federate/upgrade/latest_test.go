@@ -22,15 +22,23 @@ func TestWhichVersionIsTaken(t *testing.T) {
 	for name, c := range map[string]struct {
 		taken   string
 		reports reports
+		absent  []string
 		csv     string
 		reason  string
 		words   []string
 	}{
-		"the one that is offered first":                             {reports: reports{r("a", "", "db.v1.0.0")}, csv: "db.v1.0.0"},
-		"the one that is installed, if no other is offered":         {reports: reports{r("a", "db.v1.0.0", "")}, csv: "db.v1.0.0"},
-		"the one that is offered beside an installed one":           {reports: reports{r("a", "db.v1.0.0", "db.v1.1.0")}, csv: "db.v1.1.0"},
-		"one that some have and others are offered":                 {reports: reports{r("a", "db.v1.1.0", ""), r("b", "db.v1.0.0", "db.v1.1.0")}, csv: "db.v1.1.0"},
-		"none before a member has the Subscription":                 {reason: v1alpha1.ReasonVersionPending},
+		"the one that is offered first":                     {reports: reports{r("a", "", "db.v1.0.0")}, csv: "db.v1.0.0"},
+		"the one that is installed, if no other is offered": {reports: reports{r("a", "db.v1.0.0", "")}, csv: "db.v1.0.0"},
+		"the one that is offered beside an installed one":   {reports: reports{r("a", "db.v1.0.0", "db.v1.1.0")}, csv: "db.v1.1.0"},
+		"one that some have and others are offered":         {reports: reports{r("a", "db.v1.1.0", ""), r("b", "db.v1.0.0", "db.v1.1.0")}, csv: "db.v1.1.0"},
+		"none before a member has the Subscription":         {reason: v1alpha1.ReasonVersionPending},
+		"none at first while no member counts":              {absent: []string{"a (skipped)"}, reason: v1alpha1.ReasonVersionPending, words: []string{"no cluster of the first wave has the Subscription yet: a (skipped)"}},
+		"one, although a member does not count":             {reports: reports{r("a", "", "db.v1.0.0")}, absent: []string{"b (skipped)"}, csv: "db.v1.0.0"},
+		"none while no member counts": {taken: "db.v1.0.0", absent: []string{"a (skipped)", "b (silent)"}, reason: v1alpha1.ReasonVersionPending,
+			words: []string{"no cluster of the first wave reports a version: a (skipped), b (silent)"}},
+		"none while no member reports one": {taken: "db.v1.0.0", reports: reports{r("a", "", ""), r("b", "", "")}, absent: []string{"c (skipped)"}, reason: v1alpha1.ReasonVersionPending,
+			words: []string{"reports a version: a (reports none yet), b (reports none yet), c (skipped)"}},
+		"none without a placed member":                              {taken: "db.v1.0.0"},
 		"none at first while OLM still chooses on a member":         {reports: reports{r("a", "", "db.v1.0.0"), r("b", "", "")}, reason: v1alpha1.ReasonVersionPending, words: []string{"on b"}},
 		"a later one that all are offered":                          {taken: "db.v1.0.0", reports: reports{r("a", "db.v1.0.0", "db.v1.1.0"), r("b", "db.v1.0.0", "db.v1.1.0")}, csv: "db.v1.1.0"},
 		"a later one, although a member reports none":               {taken: "db.v1.0.0", reports: reports{r("a", "db.v1.0.0", "db.v1.1.0"), r("b", "", "")}, csv: "db.v1.1.0"},
@@ -49,7 +57,7 @@ func TestWhichVersionIsTaken(t *testing.T) {
 		"none that is no name of a CSV":                             {taken: "db.v1.0.0", reports: reports{r("a", "db.v1.0.0", "Latest"), r("b", "db.v1.0.0", "x\x1b[2J"), r("c", "", strings.Repeat("x", 254))}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := upgrade.Choose(c.taken, c.reports)
+			got := upgrade.Choose(c.taken, c.reports, c.absent)
 			if got.CSV != c.csv || got.Reason != c.reason || (got.Message == "") != (c.reason == "") {
 				t.Fatalf("%+v, not %q and %q", got, c.csv, c.reason)
 			}
@@ -59,7 +67,7 @@ func TestWhichVersionIsTaken(t *testing.T) {
 				}
 			}
 			if got.CSV != "" {
-				if again := upgrade.Choose(got.CSV, c.reports); again.CSV != "" {
+				if again := upgrade.Choose(got.CSV, c.reports, c.absent); again.CSV != "" {
 					t.Errorf("and then %s", again.CSV)
 				}
 			}
@@ -104,7 +112,7 @@ func TestAVersionIsNeverGivenUpForAnEarlierOne(t *testing.T) {
 				}
 				reports, reported[report.Installed], reported[report.Offered] = append(reports, report), true, true
 			}
-			choice := upgrade.Choose(csv(taken), reports)
+			choice := upgrade.Choose(csv(taken), reports, nil)
 			if choice.CSV == "" {
 				continue
 			}
