@@ -167,7 +167,10 @@ func (f *fleet) awaitClean(t *testing.T, c client.Client) {
 			t.Logf("left: %v", left)
 		}
 	}()
-	eventually(t, "nothing of Fairlead is left on the member", func(context.Context) bool {
+	eventually(t, "nothing of Fairlead is left on the member", func(ctx context.Context) bool {
+		if err := plane.FinishNamespace(ctx, c, v1alpha1.SystemNamespace); err != nil {
+			t.Fatal(err)
+		}
 		left = ours(t, c)
 		return len(left) == 0
 	})
