@@ -29,21 +29,38 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
 
-// shared are a host and two members without Fairlead. All tests of this package use them.
-var shared = plane.New(sandbox.Options{Name: "test-join", Members: 2, Audit: true}, nil)
+// planes are the clusters of the tests: in each sandbox a host and two members without Fairlead. Two tests run at the same time, each in
+// a sandbox of its own. Most of a join is a wait for the member's API server: until it serves the CRDs, enforces the policy,
+// and forgets a token. So one test alone would leave the processors idle.
+var planes = []*plane.Plane{
+	plane.New(sandbox.Options{Name: "test-join", Members: 2, Audit: true}, nil),
+	plane.New(sandbox.Options{Name: "test-join-2", Members: 2, Audit: true}, nil),
+}
 
-func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+// free has the planes that no test uses.
+var free = make(chan *plane.Plane, len(planes))
+
+func TestMain(m *testing.M) {
+	for _, p := range planes {
+		free <- p
+	}
+	os.Exit(plane.Main(m, planes...))
+}
 
 // fleet is the host and the members of one test.
 type fleet struct {
+	*plane.Plane
 	hostConfig, eastConfig, westConfig *rest.Config
 	host, east, west                   client.Client
 }
 
+// newFleet returns a fleet that belongs to the test until it ends. The test runs in parallel with other tests from then on.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	box := shared.Sandbox(t)
-	f := &fleet{}
+	t.Parallel()
+	f := &fleet{Plane: <-free}
+	t.Cleanup(func() { free <- f.Plane }) // runs after the cleanups of the test, which make the clusters clean
+	box := f.Sandbox(t)
 	f.hostConfig, f.host = connect(t, box, sandbox.HostName)
 	f.eastConfig, f.east = connect(t, box, sandbox.MemberName(1))
 	f.westConfig, f.west = connect(t, box, sandbox.MemberName(2))

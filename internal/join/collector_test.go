@@ -100,7 +100,7 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
-	mark := shared.AuditMark(t, sandbox.MemberName(1))
+	mark := f.AuditMark(t, sandbox.MemberName(1))
 	const agent = "own-account"
 	collects(t, f.connected(t, agent))
 	eventually(t, "the collector reports", f.heard)
@@ -235,7 +235,7 @@ func TestTheCollectorOfAMemberOfAnEarlierVersionUsesTheHostsToken(t *testing.T) 
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	f.becomesOfTheVersionBefore(t)
-	mark := shared.AuditMark(t, sandbox.MemberName(1))
+	mark := f.AuditMark(t, sandbox.MemberName(1))
 	const agent = "version-before"
 	conn := f.connected(t, agent)
 	collects(t, conn)

@@ -39,10 +39,16 @@ func New(options sandbox.Options, prepare func(context.Context, *sandbox.Sandbox
 // returns the exit code. Call it from TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(plane.Main(m)) }
-func (p *Plane) Main(m *testing.M) int {
+func (p *Plane) Main(m *testing.M) int { return Main(m, p) }
+
+// Main is the method Main for a package with several planes.
+func Main(m *testing.M, planes ...*Plane) int {
 	sandbox.SuperviseIfAsked()
 	code := m.Run()
-	if p.sandbox != nil && os.Getenv("KEEP") == "" {
+	for _, p := range planes {
+		if p.sandbox == nil || os.Getenv("KEEP") != "" {
+			continue
+		}
 		if err := p.sandbox.Down(context.Background()); err != nil {
 			_, _ = fmt.Fprintln(os.Stderr, err)
 			code = 1
