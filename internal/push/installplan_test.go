@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/operator-framework/api/crds"
@@ -33,19 +34,8 @@ func newOLMSite(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
 	s.openNamespace()
-	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup(), crds.ClusterServiceVersion(), crds.CatalogSource()} {
-		crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
-		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
-		if err != nil {
-			s.Fatal(err)
-		}
-		applied := &unstructured.Unstructured{Object: content}
-		unstructured.RemoveNestedField(applied.Object, "status")
-		unstructured.RemoveNestedField(applied.Object, "metadata", "creationTimestamp")
-		if err := s.admin.Apply(s.Context(), client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner("test"), client.ForceOwnership); err != nil {
-			s.Fatal(err)
-		}
+	if err := applyOLM(); err != nil {
+		t.Fatal(err)
 	}
 	s.served(olmVersion, "Subscription")
 	s.served(olmVersion, "InstallPlan")
@@ -54,6 +44,27 @@ func newOLMSite(t *testing.T) *site {
 	s.served("operators.coreos.com/v1", "OperatorGroup")
 	return s
 }
+
+// applyOLM applies OLM's CRDs to the member when the first test needs them. They are so large that an API server works on them for about
+// a second, also if nothing changes.
+var applyOLM = sync.OnceValue(func() error {
+	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup(), crds.ClusterServiceVersion(), crds.CatalogSource()} {
+		crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
+		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+		if err != nil {
+			return err
+		}
+		applied := &unstructured.Unstructured{Object: content}
+		unstructured.RemoveNestedField(applied.Object, "status")
+		unstructured.RemoveNestedField(applied.Object, "metadata", "creationTimestamp")
+		ctx := context.Background() // the CRDs must outlive the first test
+		if err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+			return err
+		}
+	}
+	return nil
+})
 
 // subscribed creates a Subscription of the wrapper. Its status names the InstallPlan that OLM would make for the CSV
 // that next names. If target is "", the Subscription belongs to another owner.
