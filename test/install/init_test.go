@@ -31,6 +31,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
 
 const (
@@ -320,6 +321,7 @@ func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client)
 		}
 		_ = host.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}})
 		for range 600 {
+			_ = plane.FinishNamespace(ctx, host, v1alpha1.SystemNamespace) // after an error, the next round tries again
 			if apierrors.IsNotFound(host.Get(ctx, client.ObjectKey{Name: v1alpha1.SystemNamespace}, &corev1.Namespace{})) {
 				return
 			}

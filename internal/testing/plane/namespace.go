@@ -7,7 +7,10 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,7 +20,7 @@ import (
 )
 
 // contents are the kinds of the objects that Fairlead, its tests and Kubernetes create in namespace fairlead-system. An object of
-// another kind would stay in etcd, and be there again in the next namespace of the same name.
+// another kind would stay in etcd, and be there again in the next namespace of the same name, unless it has an owner.
 var contents = []schema.GroupVersionKind{
 	appsv1.SchemeGroupVersion.WithKind("Deployment"),
 	appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
@@ -28,6 +31,10 @@ var contents = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("Secret"),
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	corev1.SchemeGroupVersion.WithKind("ResourceQuota"),
+	corev1.SchemeGroupVersion.WithKind("Service"),
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
+	policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	coordinationv1.SchemeGroupVersion.WithKind("Lease"),
 	corev1.SchemeGroupVersion.WithKind("Event"),
 }
 
