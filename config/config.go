@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
+	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -64,19 +67,29 @@ func Objects(folder Folder) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// CustomResourceDefinition returns the CRD of this name, for example "deliveries.federation.fairlead.dev".
+// CustomResourceDefinition returns the CRD of this name, for example "deliveries.federation.fairlead.dev". The caller may
+// change it.
 func CustomResourceDefinition(name string) (*unstructured.Unstructured, error) {
-	crds, err := Objects(CRD)
-	if err != nil {
-		return nil, err
-	}
-	for _, crd := range crds {
-		if crd.GetName() == name {
-			return crd, nil
+	crd, ok := decodedCRDs.Load(name)
+	if !ok {
+		plural, group, _ := strings.Cut(name, ".")
+		objects, err := decode(path.Join(string(CRD), group+"_"+plural+".yaml")) // controller-gen chooses the names of the files
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("looking up CRD %s: no embedded CRD has this name", name)
+		case err != nil:
+			return nil, err
+		case len(objects) != 1 || objects[0].GetName() != name:
+			return nil, fmt.Errorf("looking up CRD %s: its file has %d objects, want only the CRD", name, len(objects))
 		}
+		crd, _ = decodedCRDs.LoadOrStore(name, objects[0])
 	}
-	return nil, fmt.Errorf("looking up CRD %s: none of the %d embedded CRDs has this name", name, len(crds))
+	return crd.(*unstructured.Unstructured).DeepCopy(), nil //nolint:forcetypeassert // the map has nothing else
 }
+
+// decodedCRDs has the CRDs that CustomResourceDefinition has decoded, by name. The manager compares CRDs of every member
+// with them, and to decode one takes much longer than to compare it.
+var decodedCRDs sync.Map
 
 func decode(name string) ([]*unstructured.Unstructured, error) {
 	data, err := files.ReadFile(name)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestObjects(t *testing.T) {
@@ -72,5 +73,19 @@ func TestCustomResourceDefinition(t *testing.T) {
 				t.Errorf("name (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestACallerMayChangeACRD(t *testing.T) {
+	const name = "deliveries.federation.fairlead.dev"
+	for range 2 {
+		crd, err := CustomResourceDefinition(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions"); err != nil || len(versions) == 0 {
+			t.Fatalf("versions %v, error %v", versions, err)
+		}
+		unstructured.RemoveNestedField(crd.Object, "spec", "versions")
 	}
 }
