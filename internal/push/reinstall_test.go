@@ -62,6 +62,7 @@ func TestAnOperatorIsReinstalledWhereverTheManagerDies(t *testing.T) {
 	for point := 1; point <= 7; point++ {
 		for _, is := range []fate{lost, unanswered} {
 			t.Run(fmt.Sprintf("write %d, fate %d", point, is), func(t *testing.T) {
+				t.Parallel() // the test mostly waits for the managers
 				s := newAheadSite(t)
 				m := s.manage(s.wants("db.v1.2.0"), true)
 				var writes atomic.Int64
