@@ -183,7 +183,7 @@ func (p *Proposal) notes(isNewRevision bool) []string {
 		notes = append(notes, p.Rollout)
 	}
 	if p.Source != "" && !isNewRevision {
-		notes = append(notes, "objects, overrides and upgrade are the same as on the host, so this change begins no rollout")
+		notes = append(notes, "objects, overrides and upgrade are the same as on the host, so this change begins no rollout, unless it edits the waves of one that is under way")
 	}
 	switch p.Wrapper.WrapperSpec().Suspend {
 	case v1alpha1.SuspendAll:
