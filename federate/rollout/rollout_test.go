@@ -17,41 +17,6 @@ func selectors(key, value string) []metav1.LabelSelector {
 	return []metav1.LabelSelector{{MatchLabels: map[string]string{key: value}}}
 }
 
-// at returns a member that has had this revision and this state for the given number of minutes.
-func at(name, revision string, state v1alpha1.ClusterState, minutes int) Member {
-	since := epoch.Add(-time.Duration(minutes) * time.Minute)
-	return Member{
-		Member: selection.Member{Name: name}, Target: revision, Revision: revision, Newest: "r2", Good: "r1", State: state, Since: since, ProgressFrom: since,
-	}
-}
-
-func underWay(s State) State {
-	s.ID, s.Revision, s.LastGood = "a", "r2", "r1"
-	if s.Phase == "" {
-		s.Phase = Progressing
-	}
-	return s
-}
-
-// proven returns the member as one that had its target when a rollout was Complete.
-func proven(m Member) Member {
-	m.Proven = true
-	return m
-}
-
-// heldUp returns the member as one to which pushes are suspended.
-func heldUp(m Member) Member {
-	m.HeldUp = true
-	return m
-}
-
-// relabelled returns a member that has r2 as it was rendered before one of its labels changed.
-func relabelled(name string) Member {
-	m := at(name, "r2", v1alpha1.StateHealthy, 60)
-	m.Target = "r2 before"
-	return m
-}
-
 // TestDecide has a row for each rule. want has, for each member, "REVISION" or "REVISION:REASON".
 func TestDecide(t *testing.T) {
 	t.Parallel()
@@ -410,73 +375,5 @@ func TestDecide(t *testing.T) {
 				t.Errorf("state: %+v, failure: %+v", d.State, d.State.Failure)
 			}
 		})
-	}
-}
-
-// saying returns a member whose state has this message.
-func saying(m Member, message string) Member {
-	m.Message = message
-	return m
-}
-
-// An Approval of a wave was given for the members that the wave had then. So edited waves need new ones.
-func TestEditedWavesBeginWithTheFirstThatIsNotDoneAndWithoutApprovals(t *testing.T) {
-	t.Parallel()
-	plan := compiled(t, Strategy{Waves: []Wave{{Name: "new", Clusters: named("c")}, {Name: "canary", Clusters: named("a")}}})
-	state := underWay(State{Wave: "canary", Begun: true, Plan: "before"})
-	d := plan.Decide(Input{Revision: "r2", Members: []Member{
-		at("a", "r2", v1alpha1.StateHealthy, 60), at("b", "r1", v1alpha1.StateHealthy, 60), at("c", "r1", v1alpha1.StateHealthy, 60),
-	}}, state, epoch)
-	if d.State.Wave != "new" || d.State.ID == state.ID || d.Targets[2].Rendering != "r2" || d.Targets[1].Rendering != "r1" {
-		t.Errorf("got %+v, %+v", d.State, d.Targets)
-	}
-	manual := compiled(t, Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a")}, {Name: "last", Manual: true}}})
-	state = underWay(State{Wave: "last", Plan: "before"})
-	d = manual.Decide(Input{Revision: "r2", Approvals: Approvals{Waves: []string{"last"}}, Members: []Member{
-		at("a", "r2", v1alpha1.StateHealthy, 60), at("b", "r1", v1alpha1.StateHealthy, 60),
-	}}, state, epoch)
-	if d.State.Wave != "last" || d.State.Begun || d.Targets[1].Reason != WaitsForApproval {
-		t.Errorf("with the approval of the former waves: %+v, %+v", d.State, d.Targets)
-	}
-	failed := underWay(State{Phase: Paused, Wave: "canary", Begun: true, Plan: "before", Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}})
-	d = manual.Decide(Input{Revision: "r2", Approvals: Approvals{Waves: []string{"last"}, Retry: epoch}, Members: []Member{
-		at("a", "r2", v1alpha1.StateHealthy, 60), at("b", "r1", v1alpha1.StateHealthy, 60),
-	}}, failed, epoch)
-	if d.State.ID == failed.ID || d.State.Wave != "last" || d.State.Begun || !d.State.Retried.Equal(epoch) {
-		t.Errorf("after a retry with edited waves: %+v", d.State)
-	}
-}
-
-func TestEachRolloutHasAnIdentityOfItsOwn(t *testing.T) {
-	t.Parallel()
-	first := newID("", epoch)
-	if second := newID(first, epoch); second == first {
-		t.Errorf("two rollouts within a second have the identity %q", first)
-	}
-	if later := newID(first, epoch.Add(-time.Hour)); later <= first {
-		t.Errorf("a clock that was set back gave %q after %q", later, first)
-	}
-}
-
-func TestCompileNamesEachWrongField(t *testing.T) {
-	t.Parallel()
-	_, err := Compile(Strategy{
-		ProgressDeadline: -time.Second, MaxUnavailable: amount("101%"), OnFailure: "Stop",
-		Waves: []Wave{
-			{Name: "a", Soak: -1, MaxFailures: -1, MaxConcurrent: amount("0")}, {Name: "a"}, {},
-			{Name: Rest, Clusters: named("x")},
-			{Name: "b", Clusters: &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Like"}}}}}},
-		},
-	})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, field := range []string{
-		"progressDeadlineSeconds", "maxUnavailable", "onFailure", "waves[0].soakSeconds", "waves[0].maxFailures", "waves[0].maxConcurrent",
-		"waves[1].name", "waves[2].name", "waves[3].clusters", "waves[4].clusters",
-	} {
-		if !strings.Contains(err.Error(), "spec.rollout."+field+": ") {
-			t.Errorf("no error names %s:\n%v", field, err)
-		}
 	}
 }
