@@ -109,7 +109,8 @@ type MemberClusterSpec struct {
 	Collector CollectorMode `json:"collector,omitempty"`
 
 	// suspend set to Pushes makes the manager push nothing to this member, and remove nothing from it. The manager still
-	// observes the member, and renews its own credentials there. Defaults to None.
+	// observes the member, and renews its own credentials there. No progress deadline of a rollout runs for the member.
+	// Defaults to None.
 	// +optional
 	// +default="None"
 	// +kubebuilder:validation:Enum=None;Pushes

@@ -89,8 +89,8 @@ type WrapperSpec struct {
 	// suspend stops writes to members for this wrapper. Defaults to None.
 	// - None: the manager writes as usual.
 	// - Rollout: no further wave of spec.rollout begins. The wave that has begun goes on, and so do repairs of drift.
-	// - All: the manager writes nothing to any member. If you delete the wrapper, the manager still removes it from the
-	//   members.
+	// - All: the manager writes nothing to any member. No progress deadline runs, and no wave passes. If you delete the
+	//   wrapper, the manager still removes it from the members.
 	// +optional
 	// +default="None"
 	// +kubebuilder:validation:Enum=None;Rollout;All
@@ -167,6 +167,9 @@ const (
 	SuspendAll     SuspendPolicy = "All"
 	SuspendPushes  SuspendPolicy = "Pushes"
 )
+
+// HoldsWaves reports whether no further wave of the wrapper's rollout begins.
+func (s SuspendPolicy) HoldsWaves() bool { return s == SuspendRollout || s == SuspendAll }
 
 // WrapperReference identifies a wrapper. A Federated must be in the namespace of the object that has the reference. For a
 // ClusterFederated, that object is in fairlead-system.

@@ -39,9 +39,10 @@ type memberVersions struct {
 	versions []v1alpha1.ObservedSubscription
 }
 
-// reportsOn returns the members' reports about one Subscription, and the members whose reports do not count. If the manager cannot use the report of a member yet,
-// reportsOn adds a report without versions for that member. For the first version of a Subscription, it does the same for a member
-// whose report is from before the member got the target Latest: such a report may describe another channel or package.
+// reportsOn returns the members' reports about one Subscription, and the members whose reports do not count. If the manager cannot use
+// the report of a member yet, reportsOn adds a report without versions for that member. For the first version of a Subscription, it
+// does the same for a member whose report is from before the member got the target Latest: such a report may describe another
+// channel or package.
 func (f *firstWave) reportsOn(subscription string, firstVersion bool) (reports []upgrade.Report, absent []string) {
 	absent = slices.Clone(f.absent)
 	for i := range f.members {

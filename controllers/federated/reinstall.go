@@ -58,7 +58,7 @@ func (p *reconciliation) takeTurnsUnpaced() {
 		step, recorded := observer.Reinstall(name)
 		members = append(members, rollout.Member{Member: selection.Member{Name: name}, State: line.State, Reinstall: reinstallOf(&line, step, recorded)})
 	}
-	p.setTurns(members, rollout.TurnsOfUnpaced(members, spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll))
+	p.setTurns(members, rollout.TurnsOfUnpaced(members, spec.Suspend.HoldsWaves()))
 }
 
 // setTurns tells the desired state of each member whether a reinstall may begin there.

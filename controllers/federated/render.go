@@ -157,8 +157,13 @@ func (p *reconciliation) desiredOn(name, revision string) *push.Desired {
 		IsPaced:         spec.Rollout.IsPaced(),
 		Reinstalls:      p.reinstalls(),
 		SharesNamespace: spec.Upgrade.SharedNamespace == v1alpha1.SharedNamespaceAllow,
-		Suspended:       spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
+		Suspended:       arePushesSuspended(spec, mc),
 	}
+}
+
+// arePushesSuspended reports whether the manager pushes nothing of a wrapper to a member.
+func arePushesSuspended(spec *v1alpha1.WrapperSpec, mc *v1alpha1.MemberCluster) bool {
+	return spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes
 }
 
 // enqueue gives the pusher the desired state of each member, and removes the desired states of all other members. It

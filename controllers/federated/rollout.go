@@ -48,7 +48,7 @@ func (p *reconciliation) rollOut(ctx context.Context) error {
 		Revision:     p.revision,
 		Removing:     len(p.decision.Status.Leaving),
 		Approvals:    p.rolloutApprovals(ctx, &state),
-		Suspended:    spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll,
+		Suspended:    spec.Suspend.HoldsWaves(),
 		AllSuspended: spec.Suspend == v1alpha1.SuspendAll,
 	}
 	observer := p.observer(p.key, p.wrapper, p.members)

@@ -203,8 +203,31 @@ func TestNoDeadlineRunsWherePushesAreSuspended(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, mc := rendered("u", object, 1), east()
 			w.Spec.Suspend, mc.Spec.Suspend = test.wrapper, test.member
-			reader := rolloutReader{observer: r.observer(web, w, map[string]*v1alpha1.MemberCluster{"east": mc})}
-			if got := reader.isSuspended("east"); got != test.want {
+			reader := rolloutReader{observer: r.observer(web, w, map[string]*v1alpha1.MemberCluster{"east": mc}), memory: &r.rollouts, now: now}
+			if got := reader.member("east", nil, &rollout.State{ID: "a"}).HeldUp; got != test.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestWhichTargetsNeedNoProof(t *testing.T) {
+	for name, test := range map[string]struct {
+		state    rollout.State
+		revision string // of the member's target
+		want     bool
+	}{
+		"no rollout was there before":                            {rollout.State{}, "r1", true},
+		"the rollout is complete":                                {rollout.State{ID: "a", Phase: rollout.Complete, Revision: "r2"}, "r2", true},
+		"the rollout is under way":                               {rollout.State{ID: "a", Phase: rollout.Progressing, Revision: "r2", LastGood: "r1"}, "r2", false},
+		"a member that waits has the last good revision":         {rollout.State{ID: "a", Phase: rollout.Progressing, Revision: "r2", LastGood: "r1"}, "r1", true},
+		"a member is back at the last good revision":             {rollout.State{ID: "a", Phase: rollout.RolledBack, Revision: "r2", LastGood: "r1"}, "r1", true},
+		"the rollout brings the last good revision":              {rollout.State{ID: "a", Phase: rollout.Progressing, Revision: "r1", LastGood: "r1"}, "r1", false},
+		"a fresh member, and no revision was good":               {rollout.State{ID: "a", Phase: rollout.Progressing, Revision: "r1"}, "", false},
+		"the rollout has failed with the revision of the member": {rollout.State{ID: "a", Phase: rollout.Paused, Revision: "r2", LastGood: "r1"}, "r2", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := isProven(&rollout.Member{Revision: test.revision}, &test.state); got != test.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -66,7 +66,8 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 	if r.reinstalls {
 		m.Reinstall = reinstallOf(&line, step, recorded)
 	}
-	m.HeldUp = report.IsBeforeReinstall(&line, step) || r.isSuspended(name)
+	m.HeldUp = report.IsBeforeReinstall(&line, step) ||
+		arePushesSuspended(r.observer.Wrapper.WrapperSpec(), r.observer.Members[name])
 	past := r.memory.Observe(r.observer.Key, name, rolloutstate.Observation{Target: m.Target, State: line.State, IsProven: isProven(&m, state),
 		Since: latest(line.LastTransitionTime.Time, state.Since), LineSince: line.LastTransitionTime.Time, Retried: state.Retried, IsHeldUp: m.HeldUp}, r.now)
 	m.Since, m.ProgressFrom, m.Proven, m.BeforeRetry = past.Since, past.ProgressFrom, past.Proven, past.BeforeRetry
@@ -77,11 +78,6 @@ func (r *rolloutReader) member(name string, was *v1alpha1.ClusterStatus, state *
 // revision, and the rollout brings another one.
 func isProven(m *rollout.Member, state *rollout.State) bool {
 	return state.ID == "" || state.Phase == rollout.Complete || m.Revision != "" && m.Revision == state.LastGood && state.Revision != state.LastGood
-}
-
-// isSuspended reports whether the manager pushes nothing of the wrapper to a member.
-func (r *rolloutReader) isSuspended(name string) bool {
-	return r.observer.Wrapper.WrapperSpec().Suspend == v1alpha1.SuspendAll || r.observer.Members[name].Spec.Suspend == v1alpha1.SuspendPushes
 }
 
 func latest(a, b time.Time) time.Time {

@@ -158,7 +158,7 @@ type hold struct {
 // version only after an Approval that allows Retry.
 func holdOf(w v1alpha1.Wrapper, state *rollout.State, approvals *rollout.Approvals, firstWave string) hold {
 	spec, status := w.WrapperSpec(), w.WrapperStatus()
-	if spec.Suspend == v1alpha1.SuspendRollout || spec.Suspend == v1alpha1.SuspendAll {
+	if spec.Suspend.HoldsWaves() {
 		return hold{holds: true, reason: v1alpha1.ReasonSuspended, message: fmt.Sprintf(" is not taken while spec.suspend is %s", spec.Suspend)}
 	}
 	if !spec.Rollout.IsPaced() {

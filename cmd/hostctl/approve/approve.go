@@ -91,12 +91,12 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
   --release is for one wrapper. If a cluster will never answer again, release all wrappers: hostctl unjoin CLUSTER --forget
 
 --wave
-  Use it when a rollout waits for a wave with approval: Manual. An approval counts only for the present rollout. The next revision,
-  or a later change of a cluster's labels, begins another rollout and needs another approval.
+  Use it when a rollout waits for a wave with approval: Manual. An approval counts only for the present rollout. Another revision,
+  edited waves, and labels or a version of Fairlead that change a cluster begin another rollout, which needs other approvals.
 
 --skip
   Use it when a rollout should go on without a cluster. No wave waits for the cluster, and its failure does not count. The manager
-  still updates the cluster when it can.
+  still updates the cluster when it can. A skip counts only for the present rollout.
 
 --retry
   Use it after a rollout has failed (spec.rollout.onFailure: Pause or Rollback) and you have removed the cause. The revision goes
