@@ -34,7 +34,7 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 	case related.OperatorGroups > 1:
 		return degraded(v1alpha1.ReasonTooManyOperatorGroups,
 			"its namespace has more than one OperatorGroup, so OLM installs nothing there; delete all but one on the member")
-	case isAhead(installed, target) && current != target:
+	case upgrade.IsLater(installed, target) && current != target:
 		return judgeAhead(related, installed, target)
 	case !reached(installed, target) && waitsForApproval(related.InstallPlan, installed, current):
 		return judgePendingPlan(related, installed, current, target, now)

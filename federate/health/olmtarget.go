@@ -39,7 +39,7 @@ func offeredBy(sub *unstructured.Unstructured, succeeded string) string {
 func NeededCSV(sub, plan *unstructured.Unstructured) string {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
 	target := upgrade.TargetOf(sub)
-	if reached(installed, target) || isAhead(installed, target) && current != target || target != "" && waitsForApproval(plan, installed, current) {
+	if reached(installed, target) || upgrade.IsLater(installed, target) && current != target || target != "" && waitsForApproval(plan, installed, current) {
 		return installed
 	}
 	return current
@@ -53,13 +53,6 @@ func NeedsPlan(sub *unstructured.Unstructured) bool {
 
 // reached reports whether the Subscription has a target and OLM records this target as installed.
 func reached(installed, target string) bool { return target != "" && installed == target }
-
-// isAhead reports whether the installed CSV is certainly later than the target. It is false if the names do not show the
-// order.
-func isAhead(installed, target string) bool {
-	order, ok := upgrade.Order(installed, target)
-	return ok && order > 0
-}
 
 func aheadOfTarget(installed, target string) Verdict {
 	return degraded(v1alpha1.ReasonAheadOfTarget, "installed "+installed+" is later than target "+target+

@@ -116,13 +116,13 @@ func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is D
 	if ours && problem.Reason != "" {
 		return true, problem
 	}
-	t.sortIn(csv, sub, target, ours, problem.Reason == "")
+	t.classify(csv, sub, target, ours, problem.Reason == "")
 	return false, Decision{}
 }
 
-// sortIn adds a CSV that the plan would install to one of the lists. fits is true if the CSV is not beyond the target, or if the
+// classify adds a CSV that the plan would install to the list for what its Subscription says of it. fits is true if the CSV is not beyond the target, or if the
 // Subscription has reached the target.
-func (t *tally) sortIn(csv string, sub *operators.Subscription, target string, ours, fits bool) {
+func (t *tally) classify(csv string, sub *operators.Subscription, target string, ours, fits bool) {
 	installed := sub.Status.InstalledCSV
 	automatic := target == "" && sub.Spec.InstallPlanApproval != operators.ApprovalManual
 	has := target != "" && installed == target && csv != target // the plan may create a deleted CSV of the target again
@@ -148,13 +148,7 @@ func (t *tally) sortIn(csv string, sub *operators.Subscription, target string, o
 // create that CSV again. OLM sets AtLatestKnown while the CSV exists. A CSV beyond the target does not count either: the
 // wrapper of the Subscription may be reinstalling the operator, and OLM may not have written yet that the CSV is gone.
 func isInstalled(sub *operators.Subscription, csv, target string) bool {
-	return sub.Status.InstalledCSV == csv && sub.Status.State == operators.SubscriptionStateAtLatest && !isAhead(csv, target)
-}
-
-// isAhead reports whether a CSV is certainly a later version than the target. It is false if there is no target.
-func isAhead(csv, target string) bool {
-	order, known := Order(csv, target)
-	return known && order > 0
+	return sub.Status.InstalledCSV == csv && sub.Status.State == operators.SubscriptionStateAtLatest && !IsLater(csv, target)
 }
 
 // changedBy returns the Subscriptions whose operator a CSV of a plan installs or upgrades. The status of a Subscription
@@ -191,7 +185,7 @@ func step(sub *operators.Subscription, csv, target string) Decision {
 	if csv == target || sub.Status.InstalledCSV == target {
 		return Decision{}
 	}
-	if installed := sub.Status.InstalledCSV; isAhead(installed, target) {
+	if installed := sub.Status.InstalledCSV; IsLater(installed, target) {
 		return stalled(v1alpha1.ReasonAheadOfTarget, "Subscription %s: %s is installed, which is later than targetCSV %s, and OLM cannot downgrade; raise targetCSV",
 			sub.Name, installed, target)
 	}

@@ -27,6 +27,13 @@ func Order(a, b string) (cmp int, ok bool) {
 	return versionOfA.Compare(versionOfB), true
 }
 
+// IsLater reports whether a CSV is certainly a later version of the same package than another one. It is false if the names give no order
+// (see Order), for example because one of them is "".
+func IsLater(csv, than string) bool {
+	order, known := Order(csv, than)
+	return known && order > 0
+}
+
 // split divides the name of a CSV into package and version. A package and a prerelease may contain dots. So the version
 // is the longest end of the name, after a dot, that is a semantic version.
 func split(name string) (string, semver.Version, bool) {

@@ -217,11 +217,7 @@ func (o *Operator) isAhead(sub *operators.Subscription) bool {
 
 // isBeyond reports whether a CSV is certainly later than the target.
 func (o *Operator) isBeyond(csv string) bool {
-	if o.Target == "" || o.Target == v1alpha1.TargetLatest {
-		return false
-	}
-	order, known := Order(csv, o.Target)
-	return known && order > 0
+	return o.Target != "" && o.Target != v1alpha1.TargetLatest && IsLater(csv, o.Target)
 }
 
 func (o *Operator) aheadWords(sub *operators.Subscription) string {

@@ -26,7 +26,7 @@ func validateStartingCSVs(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	for i, obj := range objectsOf(spec, upgrade.Subscription) {
 		starting, _, _ := unstructured.NestedString(obj.Object, "spec", "startingCSV")
 		target := targets[obj.GetName()]
-		if later, ok := upgrade.Order(starting, target); ok && later > 0 {
+		if upgrade.IsLater(starting, target) {
 			errs = append(errs, field.Invalid(field.NewPath("spec", "objects").Index(i).Child("spec", "startingCSV"), starting,
 				fmt.Sprintf("it is a later version than targetCSV, %s, and OLM cannot downgrade: leave startingCSV out; the manager then sets it to targetCSV", target)))
 		}

@@ -86,7 +86,10 @@ func (s *site) subscribed(name, installed, next, target, plan string) {
 // names the new CSV, and plan the InstallPlan. If next is installed already, the status is as OLM writes it afterwards.
 func (s *site) offers(sub *unstructured.Unstructured, installed, next, plan string) {
 	s.Helper()
-	state := map[bool]operators.SubscriptionState{false: operators.SubscriptionStateUpgradePending, true: operators.SubscriptionStateAtLatest}[next == installed]
+	state := operators.SubscriptionStateUpgradePending
+	if next == installed {
+		state = operators.SubscriptionStateAtLatest
+	}
 	sub.Object["status"] = map[string]any{"installedCSV": installed, "currentCSV": next, "state": string(state), "lastUpdated": "2026-01-01T00:00:00Z",
 		"installPlanRef": map[string]any{"name": plan, "namespace": s.namespace}}
 	if err := s.admin.Status().Update(s.Context(), sub); err != nil {

@@ -31,9 +31,9 @@ func serveOwnCatalog(ctx context.Context, member, name string, bundles ...olm.Bu
 	return address
 }
 
-// upgradedInWaves creates a wrapper with a Subscription on member-1, member-2 and member-3. The members in the parameter canary are the first
-// wave, and as many members may be unavailable. It waits until all members have v1.2.0. The catalog of the Subscription also has the
-// bundle in the parameter last. The specs pass a bundle whose upgrade fails.
+// upgradedInWaves creates a wrapper with a Subscription on the first members of the fleet, and waits until all of them have v1.2.0. The
+// members in the parameter canary come first: they are the first wave, and as many members may be unavailable. One more member is the
+// last wave. The catalog of the Subscription also has the bundle in the parameter last. The specs pass a bundle whose upgrade fails.
 func upgradedInWaves(ctx context.Context, shop string, last olm.Bundle, canary ...string) *v1alpha1.Federated {
 	GinkgoHelper()
 	members := []string{"member-1", "member-2", "member-3"}[:len(canary)+1]

@@ -35,7 +35,7 @@ func (c *comparison) reinstall(member string, before, after *render.Variant) (st
 			installed = append(installed, line.Version)
 		}
 		for _, csv := range installed {
-			if order, known := upgrade.Order(csv, targets[name]); known && order > 0 {
+			if upgrade.IsLater(csv, targets[name]) {
 				all = append(all, fmt.Sprintf("%s is later than target %s: the manager, if it runs with --reinstall-operators, removes Subscription %s and the ClusterServiceVersions of its operator, "+
 					"and creates the Subscription again; CRDs and custom resources stay; no operator runs in between", csv, targets[name], name))
 				break
