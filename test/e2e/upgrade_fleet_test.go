@@ -50,7 +50,7 @@ var _ = Describe("When OLM upgrades an operator on four members in three waves",
 		By("stopping at the canary with v1.3.0, which needs another Kubernetes")
 		greeting := greet(ctx, fleet.Member(members[0]), shop)
 		failUpgrade(ctx, w)
-		expectAnnounced(ctx, w, members[0])
+		expectAnnounced(ctx, w, haveAnnounced(members[0]), members[0])
 
 		By("taking the canary back to v1.2.0, while the others keep it")
 		expectTakenBack(ctx, w, greeting, haveRollout(v1alpha1.RolloutRolledBack, "", v1alpha1.ReasonRolloutStopped), members...)
